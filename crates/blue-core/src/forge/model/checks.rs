@@ -1,0 +1,114 @@
+//! Statuses, checks, workflow runs
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Sha;
+
+/// Where one check stands; a state that nobody knows is pending, never success
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Success,
+    Failure,
+    Pending,
+    /// Did not need to run; counts as passed
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub context: String,
+    pub state: CheckState,
+    pub description: String,
+    pub url: String,
+}
+
+/// All statuses and check runs of a commit, the newest per context
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Checks {
+    pub items: Vec<Check>,
+}
+
+/// One word for all checks together
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Success,
+    Failure,
+    Pending,
+    /// Nothing reported
+    None,
+}
+
+impl Checks {
+    pub fn verdict(&self) -> Verdict {
+        let any = |state| self.items.iter().any(|c| c.state == state);
+        if self.items.is_empty() {
+            Verdict::None
+        } else if any(CheckState::Failure) {
+            Verdict::Failure
+        } else if any(CheckState::Pending) {
+            Verdict::Pending
+        } else {
+            Verdict::Success
+        }
+    }
+}
+
+/// A status to report on a commit
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusOpts {
+    pub context: String,
+    pub state: CheckState,
+    pub description: Option<String>,
+    pub target_url: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Run {
+    pub id: u64,
+    pub number: u64,
+    pub name: String,
+    pub event: String,
+    pub branch: String,
+    pub head_sha: Option<Sha>,
+    pub state: RunState,
+    pub html_url: String,
+    pub created: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Queued,
+    Running,
+    Success,
+    Failure,
+    Cancelled,
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunFilter {
+    pub branch: Option<String>,
+    pub head_sha: Option<Sha>,
+    pub event: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Job {
+    pub id: u64,
+    pub run_id: u64,
+    pub name: String,
+    pub state: RunState,
+    pub html_url: String,
+}
+
+/// The end of a job's log
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LogTail {
+    pub text: String,
+    /// Something before it was left out
+    pub cut: bool,
+}

@@ -1,0 +1,17 @@
+//! What a forge tells, in Blue's own words: one vocabulary for both families
+
+mod change;
+mod checks;
+mod name;
+mod page;
+mod pr;
+mod protection;
+mod repo;
+
+pub use change::*;
+pub use checks::*;
+pub use name::*;
+pub use page::*;
+pub use pr::*;
+pub use protection::*;
+pub use repo::*;

@@ -1,0 +1,210 @@
+//! Pull requests
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{RepoId, Sha};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PullRequest {
+    pub number: u64,
+    /// As the forge has it, draft prefix included
+    pub title: String,
+    pub body: String,
+    pub state: PrState,
+    pub draft: bool,
+    pub head: PrSide,
+    pub base: PrSide,
+    pub mergeable: Mergeable,
+    /// Commit the merge made
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_sha: Option<Sha>,
+    /// How many files it changes, where the forge tells; 0 is an empty pull request
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<u64>,
+    pub author: String,
+    pub created: Option<Timestamp>,
+    pub updated: Option<Timestamp>,
+    pub html_url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrState {
+    Open,
+    Closed,
+    Merged,
+}
+
+/// One end of a pull request
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PrSide {
+    /// Branch name, also after the branch is gone
+    pub branch: String,
+    pub sha: Option<Sha>,
+    /// Absent when a fork was deleted
+    pub repo: Option<RepoId>,
+}
+
+/// What one look at the pull request tells; `Unknown` needs [`super::Mergeability`]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mergeable {
+    Yes,
+    /// The forge says no and means a conflict
+    No,
+    /// Still computing, or a "no" that can mean several things
+    Unknown,
+}
+
+/// Why a pull request merges or not, after waiting for the forge to make up its mind
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mergeability {
+    Clean,
+    Conflict,
+    Draft,
+    /// Nothing between the branches
+    Empty,
+    Merged,
+    Closed,
+    /// Patience ran out first
+    Checking,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrStateFilter {
+    #[default]
+    Open,
+    Closed,
+    All,
+}
+
+/// Which pull requests are wanted; holds on every forge, also where the server ignores a filter
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PrFilter {
+    pub state: PrStateFilter,
+    /// Branch, or `owner:branch` for one in a fork
+    pub head: Option<String>,
+    pub base: Option<String>,
+}
+
+/// A pull request to open
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatePrOpts {
+    pub repo: RepoId,
+    /// Branch with the changes, or `owner:branch`
+    pub head: String,
+    /// Branch they go to
+    pub base: String,
+    pub title: String,
+    pub body: Option<String>,
+    pub draft: bool,
+}
+
+/// How the commits of a pull request reach the base branch
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeStrategy {
+    /// A merge commit
+    #[default]
+    Merge,
+    /// All changes as one commit
+    Squash,
+    /// Each commit anew on the base
+    Rebase,
+    /// Each commit anew, then a merge commit (Gitea and Forgejo)
+    RebaseMerge,
+    /// Move the base branch, or refuse (Gitea and Forgejo)
+    FastForwardOnly,
+}
+
+impl MergeStrategy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+            Self::RebaseMerge => "rebase-merge",
+            Self::FastForwardOnly => "fast-forward-only",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeOpts {
+    pub strategy: MergeStrategy,
+    pub title: Option<String>,
+    pub message: Option<String>,
+    /// Merge only if the head is still this commit
+    pub head_sha: Option<Sha>,
+    pub delete_branch: bool,
+    /// Merge later, when the checks pass; cannot be pinned to a head
+    pub when_checks_succeed: bool,
+    /// How long to wait for a forge that is still computing
+    pub patience: Duration,
+}
+
+impl Default for MergeOpts {
+    fn default() -> Self {
+        Self {
+            strategy: MergeStrategy::default(),
+            title: None,
+            message: None,
+            head_sha: None,
+            delete_branch: false,
+            when_checks_succeed: false,
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+impl From<MergeStrategy> for MergeOpts {
+    fn from(strategy: MergeStrategy) -> Self {
+        Self {
+            strategy,
+            ..Self::default()
+        }
+    }
+}
+
+/// What became of a merge that the forge accepted
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeOutcome {
+    Merged {
+        /// Commit the merge made, where the forge tells
+        sha: Option<Sha>,
+        /// It was merged before this call
+        already: bool,
+        branch_deleted: bool,
+    },
+    /// The forge will merge when the checks pass; not merged yet
+    Scheduled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Review {
+    pub author: String,
+    pub state: ReviewState,
+    /// Counts towards required approvals, where the forge tells
+    pub official: Option<bool>,
+    /// The head moved since
+    pub stale: bool,
+    /// The commit that was looked at
+    pub commit: Option<Sha>,
+    pub submitted: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewState {
+    Approved,
+    ChangesRequested,
+    Commented,
+    Dismissed,
+    /// Not submitted, or asked for
+    Pending,
+}

@@ -1,0 +1,34 @@
+//! Branch protection
+
+use serde::Serialize;
+
+/// What a branch demands, from every source the forge has
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Protection {
+    pub protected: bool,
+    /// Name of the rule that applies, where the caller may see it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    pub required_approvals: u32,
+    /// Who may push; `None` is "no such list"
+    pub push_whitelist: Option<Vec<String>>,
+    pub merge_whitelist: Option<Vec<String>>,
+    /// Contexts that must pass; globs on Gitea and Forgejo
+    pub required_checks: Vec<String>,
+    /// The branch must contain the newest base before a merge
+    pub require_up_to_date: bool,
+    pub block_on_rejected_reviews: bool,
+    /// Merges go through a queue
+    pub merge_queue: bool,
+    /// What the caller may do, where the forge tells
+    pub can_push: Option<bool>,
+    pub can_merge: Option<bool>,
+    /// The token may not see the whole rule
+    pub partial: bool,
+}
+
+impl Protection {
+    pub fn none() -> Self {
+        Self::default()
+    }
+}

@@ -1,0 +1,1 @@
+//! The git command line, in one place

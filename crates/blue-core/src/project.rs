@@ -1,0 +1,1 @@
+//! The `.blue` folder of a repository

@@ -1,0 +1,55 @@
+//! Words that come from elsewhere, made safe to show
+
+/// Longest text of a forge that is kept
+const MAX_CHARS: usize = 4_000;
+
+/// Remove control, invisible and direction-changing characters from a text of a forge
+///
+/// Line breaks and tabs become spaces: a message is one line.
+pub fn clean_line(text: &str) -> String {
+    let mut out = String::new();
+    for c in clean_chars(text).take(MAX_CHARS) {
+        let c = if c.is_whitespace() { ' ' } else { c };
+        if c == ' ' && out.ends_with(' ') {
+            continue;
+        }
+        out.push(c);
+    }
+    out.trim().to_owned()
+}
+
+/// Remove control, invisible and direction-changing characters; line breaks and tabs stay
+pub fn clean(text: &str) -> String {
+    clean_chars(text).collect()
+}
+
+fn clean_chars(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().filter(|c| !is_hidden(*c))
+}
+
+fn is_hidden(c: char) -> bool {
+    if matches!(c, '\n' | '\t' | '\r') {
+        return false;
+    }
+    c.is_control()
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_go_and_words_stay() {
+        assert_eq!(
+            clean_line("a\u{200b}b\u{202e}c\u{1b}[31m\r\n d"),
+            "abc[31m d"
+        );
+        assert_eq!(clean("one\ntwo\u{0}"), "one\ntwo");
+        assert_eq!(clean_line("naïve 日本 ✓"), "naïve 日本 ✓");
+    }
+}
