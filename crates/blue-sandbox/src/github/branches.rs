@@ -48,7 +48,7 @@ pub(super) fn get(at: &At<'_>, name: &str) -> Result<Reply> {
         at.urls(),
         &at.repo,
         name,
-        commit,
+        &commit,
         rule.as_ref(),
     )))
 }

@@ -7,20 +7,14 @@ use super::cx::At;
 use super::refusal::{Refusal, Result};
 use super::reply::Reply;
 use super::view::check;
+use crate::git::Oid;
 use crate::store::checks::{self, Job};
 
 pub(super) fn list(at: &At<'_>, rev: &str) -> Result<Reply> {
     let oid = find(at, rev)?;
-    let mut jobs: Vec<Job> = at.app().store.read(|c| {
-        let runs = checks::runs(c, at.id())?;
-        let mut jobs = Vec::new();
-        for run in runs.iter().filter(|run| run.sha == oid) {
-            jobs.extend(checks::jobs(c, run.id)?);
-        }
-        Ok::<_, rusqlite::Error>(jobs)
-    })?;
+    let mut jobs = of_commit(at, oid)?;
     if let Some(name) = at.ask().param("check_name") {
-        jobs.retain(|job| job.name == name);
+        jobs.retain(|job| check::name(job) == name);
     }
     if let Some(status) = at.ask().param("status") {
         jobs.retain(|job| super::view::run::status(&job.status) == status);
@@ -29,7 +23,7 @@ pub(super) fn list(at: &At<'_>, rev: &str) -> Result<Reply> {
     if at.ask().param("filter") != Some("all") {
         let mut seen = std::collections::HashSet::new();
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
-        jobs.retain(|job| seen.insert(job.name.clone()));
+        jobs.retain(|job| seen.insert(check::name(job).to_owned()));
     }
     let page = at.ask().page();
     let cut = page.cut(jobs);
@@ -40,6 +34,19 @@ pub(super) fn list(at: &At<'_>, rev: &str) -> Result<Reply> {
         .collect();
     let reply = Reply::ok(&json!({"total_count": cut.total, "check_runs": rows}));
     Ok(at.cx.linked(reply, page, cut.total))
+}
+
+/// The jobs of every run on a commit
+pub(super) fn of_commit(at: &At<'_>, oid: Oid) -> Result<Vec<Job>> {
+    let jobs = at.app().store.read(|c| {
+        let runs = checks::runs(c, at.id())?;
+        let mut jobs = Vec::new();
+        for run in runs.iter().filter(|run| run.sha == oid) {
+            jobs.extend(checks::jobs(c, run.id)?);
+        }
+        Ok::<_, rusqlite::Error>(jobs)
+    })?;
+    Ok(jobs)
 }
 
 pub(super) fn get(at: &At<'_>, id: i64) -> Result<Reply> {

@@ -247,6 +247,6 @@ impl At<'_> {
             author: self.cx.account_of(&of.author.email)?,
             committer: self.cx.account_of(&of.committer.email)?,
         };
-        Ok(commit::commit(self.urls(), &self.repo, oid, of, people))
+        Ok(commit::commit(self.urls(), &self.repo, oid, of, &people))
     }
 }

@@ -61,7 +61,7 @@ impl Page {
         let last = total.div_ceil(self.size).max(1);
         let mut parts = Vec::new();
         let mut add = |number: usize, rel: &str| {
-            let url = self.url(urls, path_query, number);
+            let url = page_url(urls, path_query, number);
             parts.push(format!("<{url}>; rel=\"{rel}\""));
         };
         if self.number > 1 {
@@ -79,17 +79,17 @@ impl Page {
         }
         HeaderValue::from_str(&parts.join(", ")).ok()
     }
+}
 
-    fn url(self, urls: &Urls, path_query: &str, number: usize) -> String {
-        let (path, query) = path_query.split_once('?').unwrap_or((path_query, ""));
-        let mut pairs: Vec<String> = query
-            .split('&')
-            .filter(|pair| !pair.is_empty() && !pair.starts_with("page="))
-            .map(str::to_owned)
-            .collect();
-        pairs.push(format!("page={number}"));
-        format!("{}{path}?{}", urls.api, pairs.join("&"))
-    }
+fn page_url(urls: &Urls, path_query: &str, number: usize) -> String {
+    let (path, query) = path_query.split_once('?').unwrap_or((path_query, ""));
+    let mut pairs: Vec<String> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("page="))
+        .map(str::to_owned)
+        .collect();
+    pairs.push(format!("page={number}"));
+    format!("{}{path}?{}", urls.api, pairs.join("&"))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn show(at: &At<'_>, name: &str, found: &Protection) -> Result<Value> {
 
 #[derive(Debug, Deserialize)]
 struct Put {
-    required_status_checks: Option<Checks>,
+    required_status_checks: Option<RequiredChecks>,
     enforce_admins: Option<bool>,
     required_pull_request_reviews: Option<Reviews>,
     restrictions: Option<Restrictions>,
@@ -62,7 +62,7 @@ struct Put {
 }
 
 #[derive(Debug, Deserialize)]
-struct Checks {
+struct RequiredChecks {
     strict: bool,
     #[serde(default)]
     contexts: Vec<String>,

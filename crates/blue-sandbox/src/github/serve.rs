@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use ring::digest;
 
@@ -38,14 +39,12 @@ pub(super) async fn serve(
 
 fn answer(app: &App, door: &Door, ask: &Ask) -> Reply {
     let now = app.now().as_second();
-    let caller = match auth::authenticate(app, &ask.headers, None) {
-        Ok(caller) => caller,
-        Err(auth::Refused) => {
-            let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "Bad credentials");
-            let mut reply = refusal.into_reply();
-            door.rates.take(0, now, 1).write(&mut reply.headers);
-            return reply;
-        }
+    let Ok(caller) = auth::authenticate(app, &ask.headers, None) else {
+        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "Bad credentials");
+        let mut reply = refusal.into_reply();
+        door.rates.take(0, now, 1).write(&mut reply.headers);
+        dress(&mut reply, ask, None);
+        return reply;
     };
     let who = caller.as_ref().map_or(0, |caller| caller.user.id);
     let cx = Cx::new(app, ask, caller, door);
@@ -71,10 +70,7 @@ fn tag(reply: &mut Reply, ask: &Ask, who: i64) -> bool {
     // Each caller has tags of their own.
     context.update(&who.to_le_bytes());
     context.update(&reply.body);
-    let hash: String = context.finish().as_ref()[..20]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = URL_SAFE_NO_PAD.encode(&context.finish().as_ref()[..21]);
     if let Ok(value) = HeaderValue::from_str(&format!("W/\"{hash}\"")) {
         reply.headers.insert(header::ETAG, value);
     }

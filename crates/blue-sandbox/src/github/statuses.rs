@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::checks;
 use super::commits::find;
 use super::cx::At;
 use super::refusal::{Refusal, Result};
@@ -13,8 +14,19 @@ use crate::store::checks::Status;
 
 pub(super) fn list(at: &At<'_>, rev: &str) -> Result<Reply> {
     let oid = find(at, rev)?;
-    let all = ops::statuses::list(at.app(), &at.repo.row, oid)?;
+    let all = reported(at, oid, ops::statuses::list(at.app(), &at.repo.row, oid)?)?;
     at.cx.list(at.ask().page().cut(all), |one| show(at, &one))
+}
+
+/// Without those that a job posted: here they are check runs
+fn reported(at: &At<'_>, oid: Oid, mut all: Vec<Status>) -> Result<Vec<Status>> {
+    if all.iter().any(|one| one.creator_id.is_none()) {
+        let jobs = checks::of_commit(at, oid)?;
+        all.retain(|one| {
+            one.creator_id.is_some() || !jobs.iter().any(|job| job.context == one.context)
+        });
+    }
+    Ok(all)
 }
 
 fn show(at: &At<'_>, one: &Status) -> Result<serde_json::Value> {
@@ -27,7 +39,7 @@ fn show(at: &At<'_>, one: &Status) -> Result<serde_json::Value> {
 
 pub(super) fn combined(at: &At<'_>, rev: &str) -> Result<Reply> {
     let oid = find(at, rev)?;
-    let all = ops::statuses::latest(at.app(), &at.repo.row, oid)?;
+    let all = reported(at, oid, ops::statuses::latest(at.app(), &at.repo.row, oid)?)?;
     let page = at.ask().page();
     let cut = page.cut(all.clone());
     let shown = check::combined(at.urls(), &at.repo, oid, &all, &cut.rows);

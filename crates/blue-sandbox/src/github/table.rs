@@ -26,17 +26,16 @@ pub(super) fn dispatch(cx: &Cx<'_>) -> Result<Reply> {
     let path = cx.ask.path.trim_matches('/');
     let segments: Vec<&str> = path.split('/').collect();
     match (verb(cx), segments.as_slice()) {
-        (GET, [""]) => meta::root(cx),
-        (GET, ["meta"]) => meta::meta(cx),
-        (GET, ["zen"]) => meta::zen(cx),
-        (GET, ["rate_limit"]) => meta::rate_limit(cx),
+        (GET, [""]) => Ok(meta::root(cx)),
+        (GET, ["meta"]) => Ok(meta::meta(cx)),
+        (GET, ["zen"]) => Ok(meta::zen()),
+        (GET, ["rate_limit"]) => Ok(meta::rate_limit(cx)),
         (GET, ["user"]) => users::own(cx),
         (GET, ["user", "repos"]) => repos::own_list(cx),
         (POST, ["user", "repos"]) => repos::create_own(cx),
         (GET, ["users", login]) => users::get(cx, &decode(login)),
-        (GET, ["users", login, "repos"]) => repos::list_of(cx, &decode(login)),
         (GET, ["orgs", login]) => users::organization(cx, &decode(login)),
-        (GET, ["orgs", login, "repos"]) => repos::list_of(cx, &decode(login)),
+        (GET, ["users" | "orgs", login, "repos"]) => repos::list_of(cx, &decode(login)),
         (POST, ["orgs", login, "repos"]) => repos::create_in_org(cx, &decode(login)),
         (_, ["_logs", ticket]) => actions::log(cx, ticket),
         (_, ["repos", owner, name, rest @ ..]) => {
@@ -140,7 +139,7 @@ fn route(at: &At<'_>, verb: &str, rest: &[&str]) -> Result<Reply> {
         (GET, ["rules", "branches", branch @ ..]) => protection::rules(at, &name(branch)),
         (GET, ["tags"]) => branches::tags(at),
         (_, ["git", rest @ ..]) => git_data(at, verb, rest),
-        (_, ["commits", ..] | ["statuses", ..] | ["check-runs", ..]) => commit(at, verb, rest),
+        (_, ["commits" | "statuses" | "check-runs", ..]) => commit(at, verb, rest),
         (GET, ["compare", basehead @ ..]) => commits::compare(at, &basehead.join("/")),
         (GET, ["contents", path @ ..]) => contents::get(at, &name(path)),
         (PUT, ["contents", path @ ..]) => contents::put(at, &name(path)),

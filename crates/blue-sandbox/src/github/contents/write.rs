@@ -61,10 +61,10 @@ pub(in crate::github) fn put(at: &At<'_>, path: &str) -> Result<Reply> {
     } else {
         StatusCode::CREATED
     };
-    Ok(Reply::json(status, &answer(at, &done, shown)?))
+    Ok(Reply::json(status, &answer(at, &done, &shown)?))
 }
 
-fn answer(at: &At<'_>, done: &Done, content: Value) -> Result<Value> {
+fn answer(at: &At<'_>, done: &Done, content: &Value) -> Result<Value> {
     let commit = at.git.commit(done.commit)?;
     let commit = git::commit(at.urls(), &at.repo, done.commit, &commit);
     Ok(json!({"content": content, "commit": commit}))
@@ -175,5 +175,5 @@ pub(in crate::github) fn delete(at: &At<'_>, path: &str) -> Result<Reply> {
     };
     let people = (body.author, body.committer);
     let done = change(at, branch, &message, people, file, "delete")?;
-    Ok(Reply::ok(&answer(at, &done, Value::Null)?))
+    Ok(Reply::ok(&answer(at, &done, &Value::Null)?))
 }

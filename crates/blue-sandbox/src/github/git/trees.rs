@@ -27,13 +27,19 @@ struct Row {
     content: Option<String>,
     /// Absent, `null` (delete) or an object
     #[serde(default, deserialize_with = "given")]
-    sha: Option<Option<String>>,
+    sha: Sha,
 }
 
-fn given<'de, D: Deserializer<'de>>(
-    from: D,
-) -> std::result::Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(from).map(Some)
+#[derive(Debug, Default)]
+enum Sha {
+    #[default]
+    Absent,
+    Null,
+    Of(String),
+}
+
+fn given<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Sha, D::Error> {
+    Option::<String>::deserialize(from).map(|sha| sha.map_or(Sha::Null, Sha::Of))
 }
 
 pub(in crate::github) fn create(at: &At<'_>) -> Result<Reply> {
@@ -83,7 +89,7 @@ fn edit(at: &At<'_>, base: Oid, row: Row) -> Result<Edit> {
         let message = format!("tree.path contains a malformed path component: {path}");
         return Err(Refusal::unprocessable(message));
     }
-    if row.sha == Some(None) && row.content.is_none() {
+    if matches!(row.sha, Sha::Null) && row.content.is_none() {
         return match at.git.entry(base, &path)? {
             Some(_) => Ok(Edit::Remove { path }),
             None => Err(Refusal::unprocessable("GitRPC::BadObjectState")),
@@ -101,15 +107,15 @@ fn edit(at: &At<'_>, base: Oid, row: Row) -> Result<Edit> {
             )));
         }
     };
-    let oid = match (row.sha.flatten(), row.content) {
-        (Some(_), Some(_)) => {
+    let oid = match (row.sha, row.content) {
+        (Sha::Of(_), Some(_)) => {
             return Err(Refusal::unprocessable(
                 "Must supply either tree.sha or tree.content, not both.",
             ));
         }
-        (None, Some(content)) => at.git.write(Kind::Blob, content.as_bytes())?,
-        (Some(sha), None) => named(at, &sha, mode)?,
-        (None, None) => {
+        (_, Some(content)) => at.git.write(Kind::Blob, content.as_bytes())?,
+        (Sha::Of(sha), None) => named(at, &sha, mode)?,
+        (_, None) => {
             return Err(Refusal::unprocessable(
                 "Must supply tree.sha or tree.content.",
             ));
@@ -130,12 +136,11 @@ fn named(at: &At<'_>, sha: &str, mode: Mode) -> Result<Oid> {
 
 pub(in crate::github) fn get(at: &At<'_>, rev: &str) -> Result<Reply> {
     not_empty(at)?;
-    let oid = match object(at, rev, Kind::Tree)? {
-        Some(oid) => oid,
-        None => {
-            let commit = at.resolve(rev)?.ok_or_else(Refusal::not_found)?;
-            at.git.commit(commit)?.tree
-        }
+    let oid = if let Some(oid) = object(at, rev, Kind::Tree)? {
+        oid
+    } else {
+        let commit = at.resolve(rev)?.ok_or_else(Refusal::not_found)?;
+        at.git.commit(commit)?.tree
     };
     // Any value of it, also `0` and `false`, means the whole tree.
     let recursive = at.ask().param("recursive").is_some();

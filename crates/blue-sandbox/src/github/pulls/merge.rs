@@ -24,19 +24,20 @@ pub(in crate::github) fn is_merged(at: &At<'_>, number: i64) -> Result<Reply> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Merge {
+struct Wanted {
     commit_title: Option<String>,
     commit_message: Option<String>,
     sha: Option<String>,
-    merge_method: Option<String>,
+    #[serde(rename = "merge_method")]
+    method: Option<String>,
 }
 
 const NOT_MERGEABLE: &str = "Pull Request is not mergeable";
 
 pub(in crate::github) fn merge(at: &At<'_>, number: i64) -> Result<Reply> {
     let who = at.writer()?;
-    let body: Merge = at.ask().body()?;
-    let style = match body.merge_method.as_deref() {
+    let body: Wanted = at.ask().body()?;
+    let style = match body.method.as_deref() {
         None | Some("" | "merge") => Style::Merge,
         Some("squash") => Style::Squash,
         Some("rebase") => Style::Rebase,
@@ -212,7 +213,6 @@ fn checks(at: &At<'_>, pull: &Pull, required: &[String]) -> Result<String> {
     }
     Ok(match open.as_slice() {
         [] => "Required status checks have not succeeded.".to_owned(),
-        [(context, "expected")] => format!("Required status check \"{context}\" is expected."),
         [(context, word)] => format!("Required status check \"{context}\" is {word}."),
         many => {
             let count = |word: &str| {

@@ -75,7 +75,7 @@ pub(in crate::github) fn update_branch(at: &At<'_>, number: i64) -> Result<Reply
     if let Some(expected) = body.expected_head_sha
         && !expected.eq_ignore_ascii_case(&pull.head_sha.to_string())
     {
-        let message = format!("expected head sha didn\u{2019}t match current head ref.");
+        let message = "expected head sha didn\u{2019}t match current head ref.";
         return Err(Refusal::unprocessable(message));
     }
     ops::merge::update(at.app(), &at.repo.row, number, who, false).map_err(

@@ -31,7 +31,7 @@ pub(in crate::github) fn full(
     urls: &Urls,
     repo: &Shown,
     name: &str,
-    commit: Value,
+    commit: &Value,
     rule: Option<&Rule>,
 ) -> Value {
     json!({

@@ -79,13 +79,22 @@ pub(in crate::github) fn combined(
     })
 }
 
+/// What a job is called as a check: as the status it posts on the other door, if it posts one
+pub(in crate::github) fn name(job: &Job) -> &str {
+    if job.context.is_empty() {
+        &job.name
+    } else {
+        &job.context
+    }
+}
+
 /// A job of a workflow run, seen as a check on its commit
 pub(in crate::github) fn run(urls: &Urls, repo: &Shown, oid: Oid, job: &Job) -> Value {
     let (api, web) = (repo.api(urls), repo.web(urls));
     let page = format!("{web}/actions/runs/{}/job/{}", job.run_id, job.id);
     json!({
         "id": job.id,
-        "name": job.name,
+        "name": name(job),
         "node_id": node_id("CheckRun", job.id),
         "head_sha": oid.to_string(),
         "external_id": "",

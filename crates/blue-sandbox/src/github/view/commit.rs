@@ -41,7 +41,7 @@ pub(in crate::github) fn commit(
     repo: &Shown,
     oid: Oid,
     commit: &Commit,
-    people: People,
+    people: &People,
 ) -> Value {
     let (api, web) = (repo.api(urls), repo.web(urls));
     let parents: Vec<Value> = commit
