@@ -1,0 +1,7 @@
+//! The sandbox from outside: over HTTP and with the real git
+
+mod faults;
+mod git;
+mod oauth;
+mod seed;
+mod visitor;
