@@ -87,7 +87,7 @@ impl Answers {
 
 impl Kept {
     /// The kept answer with the headers of the confirmation over its own
-    pub(super) fn confirmed(self, by: Response) -> Response {
+    pub(super) fn confirmed(self, by: &Response) -> Response {
         let mut headers = self.headers;
         for name in by.headers.keys() {
             // What describes the empty body of the confirmation is not about the kept one.

@@ -52,7 +52,7 @@ impl Default for HttpConfig {
         Self {
             user_agent: concat!("blue/", env!("CARGO_PKG_VERSION")).to_owned(),
             connect_timeout: Duration::from_secs(10),
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             max_body: 64 * 1024 * 1024,
             in_flight: 8,
             retries: 2,

@@ -70,7 +70,7 @@ impl Http {
         let etag = kept.as_ref().map(|k| &k.etag);
         let answer = self.send_patiently(&request, &host, etag).await?;
         match kept {
-            Some(kept) if answer.status == StatusCode::NOT_MODIFIED => Ok(kept.confirmed(answer)),
+            Some(kept) if answer.status == StatusCode::NOT_MODIFIED => Ok(kept.confirmed(&answer)),
             _ => {
                 self.answers().keep(key, &answer);
                 Ok(answer)
