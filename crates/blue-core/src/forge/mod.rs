@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod model;
+mod rest;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};
