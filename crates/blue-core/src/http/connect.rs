@@ -18,14 +18,20 @@ pub(super) fn encrypted(config: &HttpConfig) -> Result<Client, HttpError> {
         Some(path) => certificates(path)?,
         None => Vec::new(),
     };
-    finish(base(config)?.tls_certs_merge(extra))
+    finish(base(config)?.tls_certs_merge(extra)).map_err(|error| match &config.ca_file {
+        // A certificate that is PEM but no certificate is only found out here.
+        Some(path) => HttpError::Setup {
+            message: format!("with the CA file `{}`: {error}", path.display()),
+        },
+        None => HttpError::Setup { message: error },
+    })
 }
 
 /// A client for `http://` alone, which needs no certificates: loading them costs milliseconds, and
 /// fails on a machine that has none
 pub(super) fn plain(config: &HttpConfig) -> Result<Client, HttpError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    finish(base(config)?.tls_certs_only([]))
+    finish(base(config)?.tls_certs_only([])).map_err(|message| HttpError::Setup { message })
 }
 
 fn base(config: &HttpConfig) -> Result<ClientBuilder, HttpError> {
@@ -41,10 +47,8 @@ fn base(config: &HttpConfig) -> Result<ClientBuilder, HttpError> {
     Ok(builder)
 }
 
-fn finish(builder: ClientBuilder) -> Result<Client, HttpError> {
-    builder
-        .build()
-        .map_err(|e| HttpError::Setup { message: chain(&e) })
+fn finish(builder: ClientBuilder) -> Result<Client, String> {
+    builder.build().map_err(|e| chain(&e))
 }
 
 fn proxies(config: &ProxyConfig) -> Result<Vec<Proxy>, HttpError> {
