@@ -1,6 +1,9 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+mod blob;
 pub mod error;
+pub mod forgejo;
+pub mod glob;
 pub mod model;
 mod rest;
 
