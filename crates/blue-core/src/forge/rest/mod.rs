@@ -37,6 +37,7 @@ pub(crate) struct Rest {
     credential: Option<Credential>,
     headers: Vec<(HeaderName, HeaderValue)>,
     paging: Paging,
+    cache: bool,
 }
 
 /// How a family numbers its pages
@@ -61,7 +62,15 @@ impl Rest {
             credential,
             headers: Vec::new(),
             paging,
+            cache: false,
         }
+    }
+
+    /// Let the forge confirm what it said before instead of saying it again
+    #[must_use]
+    pub(crate) fn cached(mut self) -> Self {
+        self.cache = true;
+        self
     }
 
     /// Send this header with every request
@@ -145,10 +154,22 @@ impl Rest {
                 host: named(&host),
                 method: method.to_string(),
             },
-            error @ HttpError::Setup { .. } => ForgeError::Unreachable {
-                host: self.endpoint.host.clone(),
-                source: Box::new(error),
+            HttpError::RateLimited { host, retry_after } => ForgeError::RateLimited {
+                host: named(&host),
+                retry_after,
             },
+            error @ (HttpError::Timeout { .. } | HttpError::Broken { .. }) => {
+                ForgeError::Unreachable {
+                    host: self.endpoint.host.clone(),
+                    source: Box::new(error),
+                }
+            }
+            // Trying again would not help.
+            error @ (HttpError::Setup { .. } | HttpError::TokenPlain { .. }) => {
+                ForgeError::Invalid {
+                    message: error.to_string(),
+                }
+            }
         }
     }
 }
@@ -324,6 +345,7 @@ impl<'a> Call<'a> {
         }
         request.credential.clone_from(&self.rest.credential);
         request.max_body = self.max_body;
+        request.cache = self.rest.cache;
         Ok(request)
     }
 
