@@ -14,3 +14,4 @@ pub mod http;
 pub mod project;
 pub mod secret;
 pub mod text;
+mod yaml;

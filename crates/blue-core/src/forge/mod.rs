@@ -4,7 +4,9 @@ pub mod detect;
 pub mod error;
 pub mod git_url;
 pub mod model;
+pub mod open;
 mod rest;
+pub mod token;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use run::run_program;
+
 use crate::secret::Secret;
 
 /// Longest time a local git command may take

@@ -50,6 +50,23 @@ impl Git {
     }
 }
 
+/// Run a program of the user's choice and take what it prints
+pub(crate) async fn run_program(
+    program: &str,
+    args: &[String],
+    patience: Duration,
+) -> Result<String, GitError> {
+    let mut command = Command::new(program);
+    command.args(args);
+    let out = collect(program, command, None, patience).await?;
+    if out.ok {
+        return out.text(program);
+    }
+    Err(GitError::Failed {
+        message: out.message(),
+    })
+}
+
 /// Run a program to its end; it dies with the caller's future
 pub(crate) async fn collect(
     program: &str,
