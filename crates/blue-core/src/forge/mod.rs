@@ -1,6 +1,8 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+pub mod detect;
 pub mod error;
+pub mod git_url;
 pub mod model;
 
 use async_trait::async_trait;
