@@ -213,15 +213,19 @@ impl From<ForgeError> for ToolError {
 impl From<HttpError> for ToolError {
     fn from(error: HttpError) -> Self {
         let (code, hint) = match &error {
-            HttpError::Unreachable { host, .. } => {
+            HttpError::Unreachable { host, .. }
+            | HttpError::Timeout { host, .. }
+            | HttpError::Broken { host, .. } => {
                 (ErrorCode::Unreachable, Some(unreachable_hint(host)))
             }
+            HttpError::RateLimited { .. } => (ErrorCode::RateLimited, None),
+            HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, None),
             HttpError::TooLarge { .. } => (ErrorCode::TooLarge, Some(too_large_hint())),
             HttpError::TokenHost { host, .. } => (ErrorCode::TokenHost, Some(trust_hint(host))),
             HttpError::ReadOnly { .. } => (ErrorCode::ReadOnly, None),
             HttpError::Setup { .. } => (ErrorCode::Config, Some(setup_hint())),
         };
-        let retryable = code == ErrorCode::Unreachable;
+        let retryable = matches!(code, ErrorCode::Unreachable | ErrorCode::RateLimited);
         Self {
             retryable,
             ..Self::of(code, error).hinted(hint)

@@ -4,6 +4,7 @@ pub mod detect;
 pub mod error;
 pub mod git_url;
 pub mod model;
+mod rest;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};
