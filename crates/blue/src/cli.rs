@@ -16,8 +16,15 @@ use crate::{
 /// Blue speaks to GitHub, Gitea and Forgejo through one interface, finds out by itself which of
 /// them a repository lives on, and brings a small forge of its own to try things on.
 #[derive(Debug, Parser)]
-#[command(name = "blue", after_help = "`blue help COMMAND` or `blue COMMAND --help` tells more.")]
-#[command(propagate_version = false, arg_required_else_help = true, infer_subcommands = false)]
+#[command(
+    name = "blue",
+    after_help = "`blue help COMMAND` or `blue COMMAND --help` tells more."
+)]
+#[command(
+    propagate_version = false,
+    arg_required_else_help = true,
+    infer_subcommands = false
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -66,7 +73,10 @@ pub(crate) fn mistake(error: &clap::Error) -> ToolError {
     let mut lines = text.lines().map(str::trim);
     let message: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let message = message.join(" ");
-    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    let message = message
+        .strip_prefix("error: ")
+        .unwrap_or(&message)
+        .to_owned();
     let mut hints = Vec::new();
     for line in lines {
         if let Some(tip) = line.strip_prefix("tip: ") {
@@ -78,7 +88,11 @@ pub(crate) fn mistake(error: &clap::Error) -> ToolError {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return ToolError::new(ErrorCode::Usage, "no command given").with_hint(SEE_HELP);
     }
-    let hint = if hints.is_empty() { SEE_HELP.to_owned() } else { hints.join("; ") };
+    let hint = if hints.is_empty() {
+        SEE_HELP.to_owned()
+    } else {
+        hints.join("; ")
+    };
     ToolError::new(ErrorCode::Usage, message).with_hint(hint)
 }
 
@@ -100,7 +114,10 @@ pub(crate) fn command() -> clap::Command {
 
 /// Add the variables that a command looks at to its long help
 fn with_variables(mut command: clap::Command, path: &str) -> clap::Command {
-    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|c| c.get_name().to_owned())
+        .collect();
     let leaf = names.is_empty();
     for name in names {
         let below = format!("{path} {name}").trim().to_owned();
@@ -143,5 +160,8 @@ fn variables(path: &str) -> String {
 }
 
 fn under(path: &str, command: &str) -> bool {
-    path == command || path.strip_prefix(command).is_some_and(|rest| rest.starts_with(' '))
+    path == command
+        || path
+            .strip_prefix(command)
+            .is_some_and(|rest| rest.starts_with(' '))
 }

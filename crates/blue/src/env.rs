@@ -150,7 +150,10 @@ pub(crate) const ALL: &[Var] = &[
     token("GH_TOKEN_FILE", "File that holds it"),
     token("FORGEJO_TOKEN", "Token for Forgejo or Gitea"),
     token("FORGEJO_TOKEN_FILE", "File that holds it"),
-    token("GITEA_TOKEN", "Token for Forgejo or Gitea, after `FORGEJO_TOKEN`"),
+    token(
+        "GITEA_TOKEN",
+        "Token for Forgejo or Gitea, after `FORGEJO_TOKEN`",
+    ),
     token("GITEA_TOKEN_FILE", "File that holds it"),
     BLUE_GIT_CREDENTIALS,
     host(
@@ -232,7 +235,11 @@ impl Env {
     pub(crate) fn check(&self) -> Result<(), ToolError> {
         let broken: Vec<_> = ALL
             .iter()
-            .filter(|var| self.values.get(var.name).is_some_and(|v| v.to_str().is_none()))
+            .filter(|var| {
+                self.values
+                    .get(var.name)
+                    .is_some_and(|v| v.to_str().is_none())
+            })
             .map(|var| format!("{}: not valid UTF-8", var.name))
             .collect();
         if broken.is_empty() {
@@ -288,7 +295,10 @@ impl Env {
             "off" | "0" | "false" | "no" => Ok(false),
             _ => Err(ToolError::new(
                 ErrorCode::Config,
-                format!("{}: `{value}` is neither `on` nor `off`", BLUE_GIT_CREDENTIALS.name),
+                format!(
+                    "{}: `{value}` is neither `on` nor `off`",
+                    BLUE_GIT_CREDENTIALS.name
+                ),
             )),
         }
     }
@@ -359,7 +369,11 @@ line break. A setting that makes no sense ends the program with exit code 64.
             let _ = write!(
                 page,
                 "\n## {}\n\n| variable | what it does | if not set | looked at by |\n|---|---|---|---|\n",
-                if *group == Group::Files { "Folders" } else { group.title() }
+                if *group == Group::Files {
+                    "Folders"
+                } else {
+                    group.title()
+                }
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
                 let commands: Vec<_> = var.commands.iter().map(|c| format!("`blue {c}`")).collect();
@@ -395,8 +409,16 @@ line break. A setting that makes no sense ends the program with exit code 64.
     #[test]
     fn a_variable_is_listed_once_and_described() {
         for (at, var) in ALL.iter().enumerate() {
-            assert!(ALL[..at].iter().all(|other| other.name != var.name), "{}", var.name);
-            assert!(!var.what.is_empty() && !var.what.ends_with('.'), "{}", var.name);
+            assert!(
+                ALL[..at].iter().all(|other| other.name != var.name),
+                "{}",
+                var.name
+            );
+            assert!(
+                !var.what.is_empty() && !var.what.ends_with('.'),
+                "{}",
+                var.name
+            );
         }
     }
 
@@ -406,7 +428,10 @@ line break. A setting that makes no sense ends the program with exit code 64.
         let path = |text: &str| Some(PathBuf::from(text));
         assert_eq!(home(&[]), None);
         assert_eq!(home(&[("HOME", "/h")]), path("/h/.config/blue"));
-        assert_eq!(home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]), path("/x/blue"));
+        assert_eq!(
+            home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]),
+            path("/x/blue")
+        );
         assert_eq!(
             home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")]),
             path("/h/.config/blue")

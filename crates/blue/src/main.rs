@@ -71,11 +71,9 @@ fn finish(printed: io::Result<u8>) -> ExitCode {
 fn not_parsed(error: &clap::Error, env: &Env, json: bool) -> io::Result<u8> {
     let screen = Screen::new(env, json);
     match error.kind() {
-        ErrorKind::DisplayVersion if json => screen.json(&version::VERSION).map(|()| 0),
+        ErrorKind::DisplayVersion if json => Screen::json(&version::VERSION).map(|()| 0),
         ErrorKind::DisplayVersion | ErrorKind::DisplayHelp => error.print().map(|()| 0),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !json => {
-            error.print().map(|()| 2)
-        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !json => error.print().map(|()| 2),
         _ => {
             let error = cli::mistake(error);
             screen.fail(&error).map(|()| exit_code(error.code))

@@ -76,14 +76,16 @@ impl Screen {
     }
 
     /// Print one JSON object, whatever was asked for
-    pub(crate) fn json(self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
         out(&json_line(value)?)
     }
 
     /// Print a failure
     pub(crate) fn fail(self, error: &ToolError) -> io::Result<()> {
         if self.json {
-            out(&json_line(&serde_json::json!({ "error": error_object(error) }))?)
+            out(&json_line(
+                &serde_json::json!({ "error": error_object(error) }),
+            )?)
         } else {
             err(&error_text(error, self.colour_err))
         }
@@ -189,7 +191,11 @@ impl Page {
 
     /// Names and values in two columns; a value that was not to be had is shown as such
     pub(crate) fn fields(&mut self, fields: &[(&str, Cell)]) -> &mut Self {
-        let width = fields.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+        let width = fields
+            .iter()
+            .map(|(name, _)| width(name))
+            .max()
+            .unwrap_or(0);
         for (name, cell) in fields {
             let gap = " ".repeat(width - self::width(name) + 2);
             let name = paint(name, Style::Dim, self.colour);
@@ -212,7 +218,11 @@ impl Page {
             let mut line = String::new();
             for (at, cell) in row.iter().enumerate() {
                 let last = at + 1 == row.len();
-                let gap = if last { 0 } else { widths[at] - width(&cell.text) + 2 };
+                let gap = if last {
+                    0
+                } else {
+                    widths[at] - width(&cell.text) + 2
+                };
                 let _ = write!(line, "{}{}", cell.paint(self.colour), " ".repeat(gap));
             }
             self.push(line.trim_end());

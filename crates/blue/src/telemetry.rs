@@ -11,9 +11,12 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolErr
         return Ok(());
     };
     let filter = EnvFilter::builder().parse(&wanted).map_err(|source| {
-        ToolError::new(ErrorCode::Config, format!("BLUE_LOG: `{wanted}` is not a log filter"))
-            .with_source(source)
-            .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
+        ToolError::new(
+            ErrorCode::Config,
+            format!("BLUE_LOG: `{wanted}` is not a log filter"),
+        )
+        .with_source(source)
+        .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
     })?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)

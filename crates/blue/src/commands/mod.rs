@@ -1,8 +1,8 @@
 //! The commands, one file each
 
 mod forge;
-
-
+mod sandbox;
+mod up;
 
 use std::io;
 
@@ -13,10 +13,11 @@ use crate::{env::Env, render::Screen};
 /// Every command there is, in the order `--help` shows them
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Up(up::Args),
 
     #[command(subcommand)]
     Forge(forge::Command),
-
+    Sandbox(sandbox::Args),
 }
 
 /// What a command works with
@@ -45,12 +46,12 @@ pub(crate) fn run(command: Command, cx: &Cx) -> Result<(), Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|source| {
-            ToolError::new(ErrorCode::Io, "could not start").with_source(source)
-        })?;
+        .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
     runtime.block_on(async {
         match command {
+            Command::Up(args) => up::run(cx, args).await,
             Command::Forge(command) => forge::run(cx, command).await,
+            Command::Sandbox(args) => sandbox::run(cx, args).await,
         }
     })
 }

@@ -42,7 +42,10 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 impl Report for Detection {
     fn page(&self, page: &mut Page) {
         if self.kind == DetectedType::None {
-            page.line("no forge: the repository is on this machine only", Style::Plain);
+            page.line(
+                "no forge: the repository is on this machine only",
+                Style::Plain,
+            );
             return;
         }
         let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
@@ -50,7 +53,10 @@ impl Report for Detection {
             ("Type", Cell::new(self.kind.as_str(), Style::Bold)),
             ("Found by", found_by(self)),
             ("Host", text(self.host.as_ref().map(ToString::to_string))),
-            ("Repository", text(self.repo_id().map(|repo| repo.to_string()))),
+            (
+                "Repository",
+                text(self.repo_id().map(|repo| repo.to_string())),
+            ),
             ("API", text(self.api_url.as_ref().map(ToString::to_string))),
         ]);
     }

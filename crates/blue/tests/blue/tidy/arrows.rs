@@ -28,7 +28,15 @@ const LIBRARY: &[&str] = &[
 const RULES: &[Rule] = &[
     Rule {
         name: "blue-core",
-        not_deps: &["clap", "rmcp", "axum", "blue-tools", "blue-broker", "blue-sandbox", "blue"],
+        not_deps: &[
+            "clap",
+            "rmcp",
+            "axum",
+            "blue-tools",
+            "blue-broker",
+            "blue-sandbox",
+            "blue",
+        ],
         not_code: LIBRARY,
     },
     Rule {
@@ -102,7 +110,10 @@ fn libraries_print_nothing_and_read_no_environment() {
 #[test]
 fn the_broker_uses_three_modules_of_the_core() {
     let mut found = Vec::new();
-    for path in rust_files().iter().filter(|path| in_src(path, "blue-broker")) {
+    for path in rust_files()
+        .iter()
+        .filter(|path| in_src(path, "blue-broker"))
+    {
         let source = code(&read(path)).join("\n");
         for used in source.split("blue_core::").skip(1) {
             let allowed = ["clock", "secret", "http"];

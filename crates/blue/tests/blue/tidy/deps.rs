@@ -19,14 +19,21 @@ fn every_dependency_has_a_line_that_says_why() {
         .filter(|dep| dep["path"].is_null())
         .map(|dep| dep["name"].as_str().unwrap().to_owned())
         .collect();
-    let missing = used.difference(&described).map(|name| format!("{name} has no line"));
-    let stale = described.difference(&used).map(|name| format!("{name} is not used"));
+    let missing = used
+        .difference(&described)
+        .map(|name| format!("{name} has no line"));
+    let stale = described
+        .difference(&used)
+        .map(|name| format!("{name} is not used"));
     report("docs/deps.md", &missing.chain(stale).collect::<Vec<_>>());
 }
 
 #[test]
 fn every_dependency_is_used() {
-    let files: Vec<_> = rust_files().into_iter().map(|path| (read(&path), path)).collect();
+    let files: Vec<_> = rust_files()
+        .into_iter()
+        .map(|path| (read(&path), path))
+        .collect();
     let mut found = Vec::new();
     for package in packages() {
         let name = package["name"].as_str().unwrap();

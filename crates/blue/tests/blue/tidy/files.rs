@@ -10,7 +10,10 @@ fn no_file_is_too_long() {
     for path in rust_files() {
         let lines = before_tests(&read(&path)).len();
         if lines > MAX_LINES {
-            found.push(format!("{}: {lines} lines before its tests", path.display()));
+            found.push(format!(
+                "{}: {lines} lines before its tests",
+                path.display()
+            ));
         }
     }
     report("a file has at most 600 lines", &found);
@@ -18,7 +21,9 @@ fn no_file_is_too_long() {
 
 #[test]
 fn no_file_is_a_drawer() {
-    let drawers = ["utils", "util", "helpers", "helper", "common", "manager", "misc"];
+    let drawers = [
+        "utils", "util", "helpers", "helper", "common", "manager", "misc",
+    ];
     let found: Vec<_> = rust_files()
         .iter()
         .filter(|path| {
@@ -46,7 +51,14 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 
 #[test]
 fn the_name_of_a_record_shows_its_state() {
-    let states = ["draft", "wip", "accepted", "implemented", "superseded", "rejected"];
+    let states = [
+        "draft",
+        "wip",
+        "accepted",
+        "implemented",
+        "superseded",
+        "rejected",
+    ];
     let mut found = Vec::new();
     for path in project_files() {
         let Ok(name) = path.strip_prefix("docs/rfcs") else {
@@ -65,7 +77,10 @@ fn the_name_of_a_record_shows_its_state() {
             found.push(name.to_owned());
         }
     }
-    report("docs/rfcs/NNNN-title.<state>.md, with the same state inside", &found);
+    report(
+        "docs/rfcs/NNNN-title.<state>.md, with the same state inside",
+        &found,
+    );
 }
 
 #[test]

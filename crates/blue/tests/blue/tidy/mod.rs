@@ -27,7 +27,13 @@ pub(crate) fn root() -> &'static Path {
 /// Every file of the project, relative to the root; a source archive is walked instead
 fn project_files() -> Vec<PathBuf> {
     let listed = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
         .current_dir(root())
         .output();
     if let Ok(output) = listed
@@ -51,7 +57,10 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
         let entry = entry.unwrap();
         let name = entry.file_name();
         if entry.file_type().unwrap().is_dir() {
-            if !["target", ".git", "node_modules"].iter().any(|skip| name == *skip) {
+            if !["target", ".git", "node_modules"]
+                .iter()
+                .any(|skip| name == *skip)
+            {
                 found.extend(walk(&entry.path()));
             }
         } else {
@@ -95,7 +104,11 @@ fn packages() -> Vec<Value> {
         .current_dir(root())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     metadata["packages"].as_array().unwrap().clone()
 }

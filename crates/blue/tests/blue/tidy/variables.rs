@@ -29,24 +29,36 @@ fn the_environment_is_read_in_one_file() {
 fn every_variable_that_is_named_is_documented() {
     let pages = read(Path::new("docs/configuration.md")) + &read(Path::new("CONTRIBUTING.md"));
     let mut found = BTreeSet::new();
-    for path in rust_files().iter().filter(|path| path.starts_with("crates")) {
+    for path in rust_files()
+        .iter()
+        .filter(|path| path.starts_with("crates"))
+    {
         // Tests speak of variables that are made up.
         if path.iter().any(|part| part == "tests") || path.file_name().unwrap() == "build.rs" {
             continue;
         }
         for line in code(&read(path)) {
-            let names = line.split('"').skip(1).step_by(2).filter(|text| is_variable(text));
+            let names = line
+                .split('"')
+                .skip(1)
+                .step_by(2)
+                .filter(|text| is_variable(text));
             for name in names.filter(|name| !pages.contains(&format!("`{name}`"))) {
                 found.insert(format!("{}: {name}", path.display()));
             }
         }
     }
     for path in project_files() {
-        let script = path.starts_with("e2e") || path.starts_with(".ci") || path.ends_with("Makefile");
-        let Some(text) = script.then(|| std::fs::read_to_string(super::root().join(&path)).ok()) else {
+        let script =
+            path.starts_with("e2e") || path.starts_with(".ci") || path.ends_with("Makefile");
+        let Some(text) = script.then(|| std::fs::read_to_string(super::root().join(&path)).ok())
+        else {
             continue;
         };
-        for name in text.unwrap_or_default().split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+        for name in text
+            .unwrap_or_default()
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        {
             if name.starts_with("BLUE_") && !pages.contains(&format!("`{name}`")) {
                 found.insert(format!("{}: {name}", path.display()));
             }
@@ -59,7 +71,9 @@ fn every_variable_that_is_named_is_documented() {
 }
 
 fn is_variable(text: &str) -> bool {
-    let upper = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let upper = text
+        .chars()
+        .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     // Built in by build.rs, not read when the program runs.
     let built_in = text.starts_with("BLUE_BUILD_") || text.starts_with("CARGO_");
     let ends = ["_TOKEN", "_TOKEN_FILE", "_URL", "_PROXY"];

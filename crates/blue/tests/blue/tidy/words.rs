@@ -49,7 +49,12 @@ fn nothing_is_left_half_done() {
         }
         for (number, line) in super::read(&path).lines().enumerate() {
             if words.iter().any(|word| line.contains(word)) {
-                found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+                found.push(format!(
+                    "{}:{}: {}",
+                    path.display(),
+                    number + 1,
+                    line.trim()
+                ));
             }
         }
     }
