@@ -6,6 +6,8 @@ pub mod git_url;
 pub mod model;
 pub mod open;
 mod rest;
+#[cfg(test)]
+mod stub;
 pub mod token;
 
 use async_trait::async_trait;
