@@ -1,6 +1,7 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
 pub mod error;
+pub mod github;
 pub mod model;
 mod rest;
 
