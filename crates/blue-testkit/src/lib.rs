@@ -1,1 +1,3 @@
-//! blue-testkit
+//! Real forges, fixtures and skips for Blue's tests
+
+pub mod openapi;

@@ -1,7 +1,10 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+mod blob;
 pub mod error;
+pub mod forgejo;
 pub mod github;
+pub mod glob;
 pub mod model;
 mod rest;
 

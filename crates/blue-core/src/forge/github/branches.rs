@@ -244,6 +244,9 @@ pub(super) fn check_ref_name(name: &str, kind: &str) -> Result<()> {
 
 /// git's own rules, so that no odd name reaches a URL or a body
 pub(super) fn is_ref_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
     !name.is_empty()
         && name != "@"
         && !name.starts_with('-')
@@ -252,7 +255,5 @@ pub(super) fn is_ref_name(name: &str) -> bool {
         && !name.contains("@{")
         && !name.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
         && !name.chars().any(char::is_control)
-        && name
-            .split('/')
-            .all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
+        && name.split('/').all(is_part)
 }

@@ -3,10 +3,11 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
-use super::{GitHub, commit::blob_id, commit::tree::WireTree, wire};
+use super::{GitHub, commit::tree::WireTree, wire};
 use crate::{
     forge::{
         ForgeError, Result,
+        blob::{ObjectFormat, blob_id},
         model::{Entry, EntryKind, File, RepoId, Sha},
         rest::Call,
     },
@@ -20,7 +21,7 @@ const ROOM: u64 = 8 * 1024 * 1024;
 
 /// A file, a link, a submodule, or a directory with its entries
 #[derive(Debug, Deserialize)]
-struct Content {
+struct Found {
     #[serde(rename = "type")]
     kind: String,
     path: String,
@@ -30,6 +31,7 @@ struct Content {
     encoding: Option<String>,
     content: Option<String>,
     target: Option<String>,
+    submodule_git_url: Option<String>,
     html_url: Option<String>,
     #[serde(default)]
     entries: Vec<WireEntry>,
@@ -83,10 +85,8 @@ impl GitHub {
         }
         let commit = self.resolve_for_read(repo, rev).await?;
         let found = self.content(repo, path, &commit).await?;
-        match found.kind.as_str() {
-            "dir" => return invalid(format!("`{path}` is a directory, not a file")),
-            "submodule" => return invalid(format!("`{path}` is a submodule, not a file")),
-            _ => {}
+        if found.kind == "dir" {
+            return invalid(format!("`{path}` is a directory, not a file"));
         }
         if found.size > max_bytes {
             return Err(ForgeError::TooLarge {
@@ -98,12 +98,24 @@ impl GitHub {
             let target = found.target.clone().unwrap_or_default();
             return Ok(link(found, target, commit));
         }
+        if found.kind == "submodule" {
+            return Ok(File {
+                path: found.path,
+                sha: found.sha.0,
+                size: 0,
+                content: Vec::new(),
+                kind: EntryKind::Submodule,
+                target: found.submodule_git_url,
+                commit,
+                html_url: found.html_url.unwrap_or_default(),
+            });
+        }
         let content = match inline(&found) {
             Some(content) => content,
             None => self.raw(repo, path, &commit, max_bytes).await?,
         };
         // A link to a file is answered with that file: the id then belongs to other bytes.
-        if blob_id(&content) != found.sha.0
+        if blob_id(&content, ObjectFormat::Sha1) != found.sha.0
             && let Some(target) = self.link_target(repo, &found.sha.0, &content).await
         {
             return Ok(link(found, target, commit));
@@ -128,7 +140,7 @@ impl GitHub {
             .await
             .ok()?;
         let own = &answer.body[..];
-        let is_link = own != followed && blob_id(own) == *sha;
+        let is_link = own != followed && blob_id(own, ObjectFormat::Sha1) == *sha;
         is_link.then(|| String::from_utf8_lossy(own).into_owned())
     }
 
@@ -171,7 +183,7 @@ impl GitHub {
         Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())
     }
 
-    async fn content(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Content> {
+    async fn content(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Found> {
         self.content_call(repo, path, commit)
             .header(
                 http::header::ACCEPT,
@@ -218,7 +230,7 @@ fn raw_media() -> HeaderValue {
 }
 
 /// The bytes, where the answer has them all
-fn inline(found: &Content) -> Option<Vec<u8>> {
+fn inline(found: &Found) -> Option<Vec<u8>> {
     if found.encoding.as_deref() != Some("base64") {
         return None;
     }
@@ -227,7 +239,7 @@ fn inline(found: &Content) -> Option<Vec<u8>> {
     (bytes.len() as u64 == found.size || !bytes.is_empty()).then_some(bytes)
 }
 
-fn link(found: Content, target: String, commit: Sha) -> File {
+fn link(found: Found, target: String, commit: Sha) -> File {
     File {
         path: found.path,
         sha: found.sha.0,

@@ -188,8 +188,8 @@ fn about_repo<'a>(mut call: Call<'a>, repo: &RepoId, tail: &[&str]) -> Call<'a> 
 
 /// Let the token of `github.com` travel to `api.github.com`, and likewise on ghe.com
 ///
-/// Those are the only GitHubs whose API is on another host; for any other pair the token stays
-/// bound as it is, and the client refuses to send it.
+/// No other GitHub has its API on another host; for any other pair the token stays bound as it
+/// is, and the client refuses to send it.
 fn bound_to_api(mut credential: Credential, endpoint: &Endpoint) -> Credential {
     if credential.host == endpoint.host
         && endpoint.api.scheme() == "https"

@@ -82,10 +82,17 @@ enum ClassicRule {
 impl GitHub {
     pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
         let (summary, rules) =
-            tokio::try_join!(self.wire_branch(repo, branch), self.rules(repo, branch))?;
+            tokio::join!(self.wire_branch(repo, branch), self.rules(repo, branch));
+        let rules = rules?;
         let mut found = Protection::none();
-        if summary.protected {
-            self.add_classic(repo, branch, summary, &mut found).await?;
+        match summary {
+            Ok(summary) if summary.protected => {
+                self.add_classic(repo, branch, summary, &mut found).await?;
+            }
+            Ok(_) => {}
+            // Rulesets also cover branches that are yet to come.
+            Err(ForgeError::NotFound { .. }) if rules.as_ref().is_some_and(|r| !r.is_empty()) => {}
+            Err(error) => return Err(error),
         }
         match rules {
             Some(rules) => rules
@@ -166,8 +173,9 @@ fn add_classic_rule(found: &mut Protection, rule: Classic) {
     }
     if let Some(who) = rule.restrictions {
         let users = who.users.into_iter().map(|u| u.login);
-        let others = who.teams.into_iter().chain(who.apps).map(|s| s.slug);
-        found.push_whitelist = Some(users.chain(others).collect());
+        let teams = who.teams.into_iter().map(|t| format!("@{}", t.slug));
+        let apps = who.apps.into_iter().map(|a| a.slug);
+        found.push_whitelist = Some(users.chain(teams).chain(apps).collect());
     }
 }
 

@@ -9,7 +9,6 @@ use crate::forge::{
 };
 
 #[derive(Debug, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
 pub(super) struct WireRepo {
     name: String,
     owner: wire::User,

@@ -155,3 +155,17 @@ fn plain(body: &[u8]) -> String {
     }
     text.chars().take(MAX_TEXT).collect()
 }
+
+#[cfg(test)]
+impl Answer {
+    pub(crate) fn for_test(status: u16, body: &str) -> Self {
+        Self {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+            host: Host::parse("git.example.org").unwrap(),
+            what: "it".to_owned(),
+            secret: None,
+        }
+    }
+}

@@ -8,7 +8,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(crate) use answer::{Answer, decode, list};
+pub(crate) use answer::Answer;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use url::Url;

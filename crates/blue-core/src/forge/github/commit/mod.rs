@@ -285,33 +285,3 @@ fn paths(changes: &[FileChange]) -> Vec<&str> {
     }
     all
 }
-
-/// The id that git gives to these bytes
-pub(super) fn blob_id(content: &[u8]) -> Sha {
-    use std::fmt::Write;
-    let mut digest = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
-    digest.update(format!("blob {}\0", content.len()).as_bytes());
-    digest.update(content);
-    let mut hex = String::with_capacity(40);
-    for byte in digest.finish().as_ref() {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Sha::parse(&hex).expect("a SHA-1 has 40 digits")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blobs_have_the_ids_of_git() {
-        assert_eq!(
-            blob_id(b"").as_str(),
-            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-        );
-        assert_eq!(
-            blob_id(b"hello\n").as_str(),
-            "ce013625030ba8dba906f756967f9e9ca394464a"
-        );
-    }
-}

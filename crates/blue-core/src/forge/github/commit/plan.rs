@@ -1,8 +1,9 @@
 //! What the wanted changes mean for the tree that is there
 
-use super::{blob_id, tree::Present};
+use super::tree::Present;
 use crate::forge::{
     ConflictKind, ForgeError, Result,
+    blob::{ObjectFormat, blob_id},
     github::GitHub,
     model::{Expect, FileChange, Sha, WrittenFile},
 };
@@ -77,7 +78,7 @@ impl Plan {
         let current = place.file(path)?;
         check(path, expect, current.map(|c| c.0))?;
         place.nothing_above(path)?;
-        let sha = blob_id(content);
+        let sha = blob_id(content, ObjectFormat::Sha1);
         if current.is_none_or(|(present, _)| *present != sha) {
             let mode = current.map_or(PLAIN, |(_, mode)| mode);
             self.step(path, mode, Source::Bytes(content.to_vec()));
@@ -120,7 +121,10 @@ impl Plan {
         }
         self.step(from, mode, Source::Gone);
         let (source, sha) = match content {
-            Some(bytes) => (Source::Bytes(bytes.to_vec()), blob_id(bytes)),
+            Some(bytes) => (
+                Source::Bytes(bytes.to_vec()),
+                blob_id(bytes, ObjectFormat::Sha1),
+            ),
             None => (Source::Blob(sha.clone()), sha.clone()),
         };
         self.step(to, mode, source);

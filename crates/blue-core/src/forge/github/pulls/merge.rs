@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::{GitHub, WirePull, block, wire};
+use super::{super::branches::Tip, GitHub, WirePull, block, wire};
 use crate::forge::{
     ConflictKind, ForgeError, MergeBlock, Result,
     model::{MergeOpts, MergeOutcome, MergeStrategy, Mergeability, PullRequest, RepoId, Sha},
@@ -16,7 +16,7 @@ use crate::forge::{
 const PAUSE: Duration = Duration::from_millis(400);
 
 #[derive(Debug, Serialize)]
-struct Merge<'a> {
+struct Body<'a> {
     merge_method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha: Option<&'a str>,
@@ -42,15 +42,16 @@ impl GitHub {
         let end = Instant::now() + opts.patience;
         let mut pull = self.wire_pull(repo, number).await?;
         if pull.is_merged() {
+            let pull = PullRequest::from(pull);
             return Ok(MergeOutcome::Merged {
-                sha: PullRequest::from(pull).merge_sha,
+                branch_deleted: opts.delete_branch && self.head_is_gone(&pull).await,
+                sha: pull.merge_sha,
                 already: true,
-                branch_deleted: false,
             });
         }
         loop {
             refuse(&pull, opts)?;
-            let body = Merge {
+            let body = Body {
                 merge_method: method,
                 sha: opts.head_sha.as_ref().map(Sha::as_str),
                 commit_title: opts.title.as_deref(),
@@ -110,6 +111,16 @@ impl GitHub {
             sha,
             already: false,
             branch_deleted,
+        }
+    }
+
+    async fn head_is_gone(&self, pull: &PullRequest) -> bool {
+        match &pull.head.repo {
+            Some(repo) => matches!(
+                self.branch_tip(repo, &pull.head.branch).await,
+                Ok(Tip::Missing)
+            ),
+            None => true,
         }
     }
 
