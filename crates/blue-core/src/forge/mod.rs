@@ -1,8 +1,12 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+mod blob;
 pub mod detect;
 pub mod error;
+pub mod forgejo;
 pub mod git_url;
+pub mod github;
+pub mod glob;
 pub mod model;
 pub mod open;
 mod rest;
