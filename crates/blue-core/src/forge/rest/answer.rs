@@ -21,6 +21,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// How many bytes were before `body`, when only the end was wanted
+    pub(crate) skipped: u64,
     pub(super) host: Host,
     pub(super) what: String,
     pub(super) secret: Option<Secret>,
@@ -152,4 +154,19 @@ fn plain(body: &[u8]) -> String {
         return String::new();
     }
     text.chars().take(MAX_TEXT).collect()
+}
+
+#[cfg(test)]
+impl Answer {
+    pub(crate) fn for_test(status: u16, body: &str) -> Self {
+        Self {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+            host: Host::parse("git.example.org").unwrap(),
+            what: "it".to_owned(),
+            secret: None,
+            skipped: 0,
+        }
+    }
 }
