@@ -163,6 +163,7 @@ impl Answer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: Bytes::copy_from_slice(body.as_bytes()),
+            skipped: 0,
             host: Host::parse("git.example.org").unwrap(),
             what: "it".to_owned(),
             secret: None,
