@@ -1,0 +1,12 @@
+//! Git smart HTTP
+
+mod body;
+mod pkt;
+
+use axum::Router;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+}
