@@ -5,6 +5,7 @@ pub mod detect;
 pub mod error;
 pub mod forgejo;
 pub mod git_url;
+pub mod github;
 pub mod glob;
 pub mod model;
 pub mod open;
