@@ -7,6 +7,7 @@ mod backend;
 mod contract;
 mod env;
 mod lab;
+pub mod openapi;
 mod report;
 mod server;
 mod wait;

@@ -1,7 +1,11 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+mod blob;
 pub mod error;
+pub mod forgejo;
+pub mod glob;
 pub mod model;
+mod rest;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};
