@@ -1,11 +1,15 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
 mod blob;
+pub mod detect;
 pub mod error;
 pub mod forgejo;
+pub mod git_url;
 pub mod glob;
 pub mod model;
+pub mod open;
 mod rest;
+pub mod token;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};
