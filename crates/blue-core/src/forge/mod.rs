@@ -5,10 +5,13 @@ pub mod detect;
 pub mod error;
 pub mod forgejo;
 pub mod git_url;
+pub mod github;
 pub mod glob;
 pub mod model;
 pub mod open;
 mod rest;
+#[cfg(test)]
+mod stub;
 pub mod token;
 
 use async_trait::async_trait;

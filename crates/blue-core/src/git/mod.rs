@@ -189,4 +189,4 @@ impl Git {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,13 @@
-//! Plain pages
+//! Plain pages: whatever a link leads to can be looked at
+//!
+//! No script runs and nothing is loaded from elsewhere; all text is escaped by the templates.
 
-use axum::{Router, http::StatusCode, response::IntoResponse};
+pub(crate) mod layout;
+mod link;
+mod patch;
+mod view;
+
+use axum::{Router, response::Response};
 
 use crate::app::App;
 
@@ -9,6 +16,6 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// Any address that no door knows
-pub(crate) async fn not_found() -> impl IntoResponse {
-    (StatusCode::NOT_FOUND, "Not found.\n")
+pub(crate) async fn not_found() -> Response {
+    layout::not_found(&layout::Viewer::default())
 }

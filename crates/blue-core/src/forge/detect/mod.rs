@@ -10,6 +10,7 @@ use url::Url;
 use super::{
     Endpoint, Flavor, ForgeType,
     git_url::HostedUrl,
+    github,
     model::{Host, RepoId},
 };
 use crate::http::Http;
@@ -188,15 +189,13 @@ fn by_name(host: &Host) -> Option<DetectedType> {
 }
 
 fn github_api(base: &Url) -> Url {
-    let mut api = base.clone();
-    api.set_path("/");
-    let name = base.host_str().unwrap_or_default();
-    if name == "github.com" || name.ends_with(".ghe.com") {
-        // `api.` before a valid name is a valid name.
-        let _ = api.set_host(Some(&format!("api.{name}")));
-    } else {
-        // GitHub Enterprise Server has no sub-path of its own.
-        api.set_path("/api/v3/");
+    let Some(host) = Host::of_url(base) else {
+        return base.clone();
+    };
+    let mut api = github::api_url(&host);
+    if Host::of_url(&api) == Some(host) {
+        // Both are web schemes, between which a URL can always change.
+        let _ = api.set_scheme(base.scheme());
     }
     api
 }

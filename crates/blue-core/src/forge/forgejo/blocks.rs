@@ -75,7 +75,13 @@ fn conflict(answer: &Answer, low: &str, message: String) -> Refusal {
     if low.contains("already scheduled") {
         return conflict(ConflictKind::Exists, message);
     }
-    if let Some(message) = conflict_object(&answer.body) {
+    // Some builds fail to write the object and send nothing at all.
+    let object = conflict_object(&answer.body).or_else(|| {
+        message
+            .is_empty()
+            .then(|| "the branches conflict".to_owned())
+    });
+    if let Some(message) = object {
         return Refusal::Final(ForgeError::NotMergeable {
             reason: MergeBlock::Conflict,
             message,
@@ -241,5 +247,12 @@ mod tests {
         };
         assert_eq!(reason, MergeBlock::Conflict);
         assert_eq!(message, "CONFLICT (content): Merge conflict in a.txt");
+        assert!(matches!(
+            refusal(409, ""),
+            Refusal::Final(ForgeError::NotMergeable {
+                reason: MergeBlock::Conflict,
+                ..
+            })
+        ));
     }
 }

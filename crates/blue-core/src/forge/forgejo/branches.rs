@@ -122,6 +122,13 @@ impl Forgejo {
             .await?;
         match answer.status.as_u16() {
             200..300 => self.branch_of(&answer.json()?),
+            // Somebody else made it between the server's own look and its push.
+            500 if answer.message().contains("reference already exists") => {
+                Err(ForgeError::Conflict {
+                    kind: ConflictKind::Exists,
+                    message: answer.message(),
+                })
+            }
             409 => {
                 let exists = self.branch_if_any(repo, name).await?.is_some();
                 Err(ForgeError::Conflict {

@@ -305,10 +305,13 @@ impl Forgejo {
         let base_tip = self.read_branch(repo, base).await?.sha;
         let ahead = if head.contains(':') {
             match self.commits_ahead(repo, base, head).await {
-                Err(ForgeError::NotFound { host, .. }) => Err(ForgeError::NotFound {
-                    host,
-                    what: format!("branch `{head}`"),
-                }),
+                // A fork that is not there, or not this branch in it.
+                Err(ForgeError::NotFound { .. } | ForgeError::Invalid { .. }) => {
+                    Err(ForgeError::NotFound {
+                        host: self.rest.host().clone(),
+                        what: format!("branch `{head}`"),
+                    })
+                }
                 other => other,
             }?
         } else {

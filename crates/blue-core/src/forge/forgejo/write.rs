@@ -50,6 +50,17 @@ pub(super) struct Operation {
 #[derive(Debug, Deserialize)]
 struct Answered {
     commit: Option<AnsweredCommit>,
+    /// Deleted ones are `null`
+    #[serde(default, deserialize_with = "wire::or_default")]
+    files: Vec<Option<AnsweredFile>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnsweredFile {
+    #[serde(default, deserialize_with = "wire::or_default")]
+    path: String,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    sha: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -230,6 +241,15 @@ impl Forgejo {
                 sha,
             })
         };
+        // Moved by these servers, a link would become a plain file.
+        if kind != EntryKind::File {
+            return Err(ForgeError::Unsupported {
+                message: format!(
+                    "{} cannot move `{from}`, which is not a plain file",
+                    self.rest.host()
+                ),
+            });
+        }
         if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
             return Ok(Planned {
                 operations: vec![Operation {
@@ -244,15 +264,6 @@ impl Forgejo {
         }
         let bytes = match (content, head) {
             (Some(content), _) => content.to_vec(),
-            // Taken apart and put together again, a link would become a plain file.
-            (None, _) if kind != EntryKind::File => {
-                return Err(ForgeError::Unsupported {
-                    message: format!(
-                        "this version of {} cannot move `{from}`, which is not a plain file",
-                        self.rest.host()
-                    ),
-                });
-            }
             (None, Some(head)) => self.raw(repo, from, head, MAX_MOVED).await?,
             (None, None) => return Err(self.no_file(repo, from)),
         };
@@ -289,7 +300,7 @@ impl Forgejo {
         opts: &CommitOpts,
         place: &Place,
         operations: &[Operation],
-        files: Vec<WrittenFile>,
+        mut files: Vec<WrittenFile>,
     ) -> Result<CommitOutcome> {
         let mut body = Body {
             branch: &opts.branch,
@@ -335,8 +346,14 @@ impl Forgejo {
                 });
             }
         };
-        let commit = answer.json::<Answered>()?.commit;
-        let Some(commit) = commit else {
+        let answered: Answered = answer.json()?;
+        for row in answered.files.iter().flatten() {
+            let written = files.iter_mut().find(|f| f.path == row.path);
+            if let (Some(written), Ok(sha)) = (written, Sha::parse(&row.sha)) {
+                written.sha = sha;
+            }
+        }
+        let Some(commit) = answered.commit else {
             let tip = self.read_branch(repo, &opts.branch).await?.sha;
             return Ok(self.outcome(repo, tip, place, files));
         };

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{
     Endpoint, ForgeType,
-    detect::{DetectedType, Detection, detect_host, known_host},
+    detect::{DetectedType, Detection, detect_host},
     git_url::GitUrl,
     model::{Host, RepoId},
     token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
@@ -125,12 +125,16 @@ impl Forges {
 
     /// Find the forge of the working directory; a folder without one is [`DetectedType::None`]
     pub async fn detect_here(&self, remote: Option<&str>) -> Result<Here, OpenError> {
-        let Some(here) = self.here(remote).await? else {
-            return Ok(Here {
-                found: Detection::none(),
-                remote: None,
-                notices: Vec::new(),
-            });
+        let none = |remote| Here {
+            found: Detection::none(),
+            remote,
+            notices: Vec::new(),
+        };
+        let here = match self.here(remote).await {
+            Ok(Some(here)) => here,
+            Ok(None) => return Ok(none(None)),
+            Err(OpenError::Local { remote }) => return Ok(none(Some(remote))),
+            Err(e) => return Err(e),
         };
         Ok(Here {
             found: here.find.found,
@@ -204,9 +208,12 @@ impl Forges {
 
     /// Let tokens from variables go to a host; false if they might already
     pub async fn trust(&self, host: &Host) -> Result<bool, OpenError> {
+        let found = self.find_host(&self.known()?, host).await.found;
+        // Without a type it is trusted with the tokens of both families.
+        let kind = (!found.guess).then_some(found.kind);
         let (file, host, now) = (self.hosts.clone(), host.clone(), self.clock.now());
         // The lock on the file may have to wait.
-        tokio::task::spawn_blocking(move || file.trust(&host, known_host(&host), now))
+        tokio::task::spawn_blocking(move || file.trust(&host, kind, now))
             .await
             .expect("the closure does not panic")
             .map_err(OpenError::from)

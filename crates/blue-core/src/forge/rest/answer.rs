@@ -21,6 +21,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// How many bytes were before `body`, when only the end was wanted
+    pub(crate) skipped: u64,
     pub(super) host: Host,
     pub(super) what: String,
     pub(super) secret: Option<Secret>,
@@ -164,6 +166,7 @@ impl Answer {
             host: Host::parse("git.example.org").unwrap(),
             what: "it".to_owned(),
             secret: None,
+            skipped: 0,
         }
     }
 }

@@ -119,6 +119,18 @@ impl Rest {
         self.transmit(request, "the linked file").await
     }
 
+    /// The last `keep` bytes of what is at a URL that the forge pointed at, without the token
+    pub(crate) async fn fetch_tail_without_token(
+        &self,
+        url: Url,
+        keep: usize,
+        what: &str,
+    ) -> Result<Answer> {
+        let mut request = Request::new(Method::GET, url);
+        request.tail = Some(keep);
+        self.transmit(request, what).await
+    }
+
     async fn transmit(&self, request: Request, what: &str) -> Result<Answer> {
         let response = self
             .http
@@ -129,6 +141,7 @@ impl Rest {
             status: response.status,
             headers: response.headers,
             body: response.body,
+            skipped: response.skipped,
             host: self.endpoint.host.clone(),
             what: what.to_owned(),
             secret: self.credential.as_ref().map(|c| c.token.clone()),
@@ -185,6 +198,7 @@ pub(crate) struct Call<'a> {
     body: Option<std::result::Result<Vec<u8>, String>>,
     what: Option<String>,
     max_body: Option<u64>,
+    tail: Option<usize>,
     keep_redirect: bool,
 }
 
@@ -199,6 +213,7 @@ impl<'a> Call<'a> {
             body: None,
             what: None,
             max_body: None,
+            tail: None,
             keep_redirect: false,
         }
     }
@@ -245,6 +260,12 @@ impl<'a> Call<'a> {
 
     pub(crate) fn max_body(mut self, limit: u64) -> Self {
         self.max_body = Some(limit);
+        self
+    }
+
+    /// Keep only that many bytes from the end of the answer
+    pub(crate) fn tail(mut self, keep: usize) -> Self {
+        self.tail = Some(keep);
         self
     }
 
@@ -345,6 +366,7 @@ impl<'a> Call<'a> {
         }
         request.credential.clone_from(&self.rest.credential);
         request.max_body = self.max_body;
+        request.tail = self.tail;
         request.cache = self.rest.cache;
         Ok(request)
     }

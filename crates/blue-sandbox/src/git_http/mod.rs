@@ -1,5 +1,8 @@
 //! Git smart HTTP
 
+mod body;
+mod pkt;
+
 use axum::Router;
 
 use crate::app::App;
