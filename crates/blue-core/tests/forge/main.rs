@@ -44,6 +44,8 @@ mod commit_files;
 mod commits;
 mod contents;
 mod merge;
+mod openapi_examples;
+mod openapi_requests;
 mod protection;
 mod prs;
 mod repo;
