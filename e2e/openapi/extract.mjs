@@ -55,7 +55,8 @@ function schema(from) {
   const to = {};
   for (const [key, value] of Object.entries(from)) {
     if (PLAIN.has(key)) to[key] = value;
-    else if (LISTS.has(key)) to[key] = value.map(schema);
+    // `oneOf` in the description is "one of these at least": its refusals fit more than one shape.
+    else if (LISTS.has(key)) to[key === "oneOf" ? "anyOf" : key] = value.map(schema);
     else if (SINGLE.has(key)) to[key] = typeof value === "object" ? schema(value) : value;
     else if (key === "properties") {
       to.properties = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, schema(inner)]));
@@ -67,7 +68,7 @@ function schema(from) {
 function orNull(to) {
   if (to.enum && !to.enum.includes(null)) to.enum = [...to.enum, null];
   if (typeof to.type === "string") to.type = [to.type, "null"];
-  if (to.oneOf || to.anyOf || to.allOf) return { anyOf: [to, { type: "null" }] };
+  if (to.anyOf || to.allOf) return { anyOf: [to, { type: "null" }] };
   return to;
 }
 

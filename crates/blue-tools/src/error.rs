@@ -233,6 +233,12 @@ impl From<HttpError> for ToolError {
     }
 }
 
+impl From<blue_core::forge::git_url::GitUrlError> for ToolError {
+    fn from(error: blue_core::forge::git_url::GitUrlError) -> Self {
+        Self::of(ErrorCode::Invalid, error)
+    }
+}
+
 impl From<BadName> for ToolError {
     fn from(error: BadName) -> Self {
         Self::of(ErrorCode::Invalid, error)

@@ -166,6 +166,7 @@ impl Answer {
             host: Host::parse("git.example.org").unwrap(),
             what: "it".to_owned(),
             secret: None,
+            skipped: 0,
         }
     }
 }

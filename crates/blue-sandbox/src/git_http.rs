@@ -1,0 +1,9 @@
+//! Git smart HTTP
+
+use axum::Router;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+}

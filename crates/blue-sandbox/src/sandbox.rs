@@ -1,0 +1,186 @@
+//! A running sandbox
+
+use std::{fs, io, net::SocketAddr, path::PathBuf, time::Duration};
+
+use axum::serve::ListenerExt;
+use blue_core::secret::Secret;
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
+use tokio_util::sync::DropGuard;
+
+use crate::{
+    app::{App, Parts},
+    background,
+    config::{Config, Flavor, UserInfo},
+    recovery, routes, seed,
+    store::{Store, users},
+};
+
+/// How long requests may still run when the sandbox stops
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why a sandbox did not start
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot use the folder `{dir}`")]
+    Dir { dir: PathBuf, source: io::Error },
+    #[error("another sandbox runs on the folder `{0}`")]
+    InUse(PathBuf),
+    #[error("cannot listen on `{address}`")]
+    Listen {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    #[error("cannot open the database")]
+    Store(#[from] rusqlite::Error),
+    #[error("cannot repair what an earlier run left")]
+    Recovery(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("cannot plant the seed: {0}")]
+    Seed(String),
+}
+
+/// A small forge that runs until it is shut down or dropped
+#[derive(Debug)]
+pub struct Sandbox {
+    app: App,
+    users: Vec<UserInfo>,
+    server: JoinHandle<io::Result<()>>,
+    _stop: DropGuard,
+    _lock: fs::File,
+    /// Removed with the sandbox when the caller named no folder
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Sandbox {
+    /// Start; when this returns, the port is bound and requests are answered
+    pub async fn start(config: Config) -> Result<Self, Error> {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|source| Error::Listen {
+                address: config.listen,
+                source,
+            })?;
+        let address = listener.local_addr().map_err(|source| Error::Listen {
+            address: config.listen,
+            source,
+        })?;
+        let (dir, temporary) = folder(config.dir.clone())?;
+        let lock = lock(&dir)?;
+        let store = Store::open(&dir.join("sandbox.db"))?;
+        let app = App::new(Parts {
+            flavor: config.flavor,
+            root_url: root_url(&config, address),
+            dir,
+            store,
+            clock: config.clock,
+            timing: config.timing,
+            rotate_refresh: config
+                .rotate_refresh
+                .unwrap_or(config.flavor == Flavor::Forgejo),
+            faults: config.faults,
+        });
+        let seed = config.seed;
+        let users = app.blocking(move |app| prepare(app, &seed)).await?;
+        app.tasks.spawn(background::run(app.clone()));
+        let stop = app.stop.clone();
+        // Small answers must not wait for more to send; a socket that refuses is only slower.
+        let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
+        let server = axum::serve(listener, routes::all(&app))
+            .with_graceful_shutdown(app.stop.clone().cancelled_owned());
+        let server = tokio::spawn(server.into_future());
+        Ok(Self {
+            app,
+            users,
+            server,
+            _stop: stop.drop_guard(),
+            _lock: lock,
+            _temporary: temporary,
+        })
+    }
+
+    /// What links start with, such as `http://127.0.0.1:3000`
+    pub fn url(&self) -> &str {
+        &self.app.root_url
+    }
+
+    pub fn gitea_api(&self) -> String {
+        format!("{}/api/v1", self.app.root_url)
+    }
+
+    pub fn github_api(&self) -> String {
+        format!("{}/api/v3", self.app.root_url)
+    }
+
+    /// Who the seed made; the first is an admin
+    pub fn users(&self) -> &[UserInfo] {
+        &self.users
+    }
+
+    /// Stop and wait until nothing runs any more
+    pub async fn shutdown(mut self) {
+        self.app.stop.cancel();
+        self.app.tasks.close();
+        if timeout(GRACE, &mut self.server).await.is_err() {
+            self.server.abort();
+        }
+        if timeout(GRACE, self.app.tasks.wait()).await.is_err() {
+            tracing::warn!("a task of the sandbox did not end in time");
+        }
+    }
+}
+
+fn prepare(app: &App, seed: &crate::config::Seed) -> Result<Vec<UserInfo>, Error> {
+    recovery::run(app).map_err(|error| Error::Recovery(error.into()))?;
+    let mut made = app.store.read(users::handed_out)?;
+    if made.is_empty() {
+        seed::plant(app, seed).map_err(Error::Seed)?;
+        made = app.store.read(users::handed_out)?;
+    }
+    let info = |(login, password, token, admin): (String, String, String, bool)| UserInfo {
+        login,
+        password: Secret::new(password),
+        token: Secret::new(token),
+        admin,
+    };
+    Ok(made.into_iter().map(info).collect())
+}
+
+fn folder(dir: Option<PathBuf>) -> Result<(PathBuf, Option<tempfile::TempDir>), Error> {
+    let (dir, temporary) = match dir {
+        Some(dir) => (dir, None),
+        None => {
+            let temporary = tempfile::Builder::new()
+                .prefix("sandbox-")
+                .tempdir()
+                .map_err(|source| Error::Dir {
+                    dir: PathBuf::new(),
+                    source,
+                })?;
+            (temporary.path().to_owned(), Some(temporary))
+        }
+    };
+    fs::create_dir_all(dir.join("repos"))
+        .and_then(|()| fs::canonicalize(&dir))
+        .map(|dir| (dir, temporary))
+        .map_err(|source| Error::Dir { dir, source })
+}
+
+fn lock(dir: &std::path::Path) -> Result<fs::File, Error> {
+    let failed = |source| Error::Dir {
+        dir: dir.to_owned(),
+        source,
+    };
+    let file = fs::File::create(dir.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(Error::InUse(dir.to_owned())),
+        Err(fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+fn root_url(config: &Config, address: SocketAddr) -> String {
+    match &config.root_url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
+        None => format!("http://{address}"),
+    }
+}
