@@ -27,11 +27,11 @@ pub(crate) fn blob_id(content: &[u8], format: ObjectFormat) -> Sha {
         ObjectFormat::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
         ObjectFormat::Sha256 => &SHA256,
     };
-    let mut context = Context::new(algorithm);
-    context.update(format!("blob {}\0", content.len()).as_bytes());
-    context.update(content);
+    let mut digest = Context::new(algorithm);
+    digest.update(format!("blob {}\0", content.len()).as_bytes());
+    digest.update(content);
     let mut hex = String::new();
-    for byte in context.finish().as_ref() {
+    for byte in digest.finish().as_ref() {
         use std::fmt::Write as _;
         let _ = write!(hex, "{byte:02x}");
     }

@@ -127,8 +127,10 @@ fn literal(c: char, rest: &[char], text: &[char], separator: Option<char>, fuel:
     text.first() == Some(&c) && run(rest, &text[1..], separator, fuel)
 }
 
+type Ranges = Vec<(char, char)>;
+
 /// Ranges of `[…]`, whether it is negated, and how long it is
-fn class(pattern: &[char]) -> Option<(Vec<(char, char)>, bool, usize)> {
+fn class(pattern: &[char]) -> Option<(Ranges, bool, usize)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let start = if negated { 2 } else { 1 };
     let end = start + pattern.get(start..)?.iter().position(|c| *c == ']')?;

@@ -12,11 +12,7 @@ use crate::{
         model::{Job, Listing, LogTail, Page, RepoId, Run, RunFilter, RunState, Sha},
     },
     http::HeaderValue,
-    text::clean,
 };
-
-/// Largest log that is fetched where a server cannot give its end alone
-const MAX_LOG: u64 = 256 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
 struct WireRuns {
@@ -206,15 +202,15 @@ impl Forgejo {
         let answer = self
             .repo_get(repo, &["actions", "jobs", &job.to_string(), "logs"])
             .header(http::header::RANGE, range)
-            .max_body(MAX_LOG)
+            .tail(max_bytes)
             .what(format!("log of job {job} of `{repo}`"))
             .answer()
             .await?;
         let message = answer.message();
         match answer.status.as_u16() {
             // Nothing to give yet: the job waits, or its log is empty.
-            404 if message.contains("not started") => Ok(tail(b"", max_bytes, false)),
-            416 => Ok(tail(b"", max_bytes, false)),
+            404 if message.contains("not started") => Ok(tail(b"", false)),
+            416 => Ok(tail(b"", false)),
             404 if message.contains("page not found") || !self.has_runs(repo).await? => {
                 Err(ForgeError::Unsupported {
                     message: format!("this version of {} gives no job logs", self.rest.host()),
@@ -224,11 +220,11 @@ impl Forgejo {
                 let from_start = answer
                     .header("content-range")
                     .is_some_and(|r| r.trim_start().starts_with("bytes 0-"));
-                Ok(tail(&answer.body, max_bytes, !from_start))
+                Ok(tail(&answer.body, !from_start || answer.skipped > 0))
             }
             _ => {
                 let answer = answer.ok()?;
-                Ok(tail(&answer.body, max_bytes, false))
+                Ok(tail(&answer.body, answer.skipped > 0))
             }
         }
     }
@@ -350,19 +346,16 @@ fn state(status: &str, conclusion: &str) -> RunState {
     }
 }
 
-/// The last `max_bytes`, from a whole line on where one begins in them
-fn tail(log: &[u8], max_bytes: usize, cut_before: bool) -> LogTail {
-    let start = log.len().saturating_sub(max_bytes);
-    let cut = start > 0 || cut_before;
-    let mut part = &log[start..];
-    if cut
-        && let Some(line) = part.iter().position(|b| *b == b'\n')
-        && line + 1 < part.len()
-    {
-        part = &part[line + 1..];
-    }
+/// As text; a cut may have gone through a character
+fn tail(bytes: &[u8], cut: bool) -> LogTail {
+    let broken = if cut {
+        let inside = bytes.iter().take(3).take_while(|b| **b & 0xC0 == 0x80);
+        inside.count()
+    } else {
+        0
+    };
     LogTail {
-        text: clean(&String::from_utf8_lossy(part)),
+        text: String::from_utf8_lossy(&bytes[broken..]).into_owned(),
         cut,
     }
 }
@@ -418,11 +411,9 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_cut_at_its_beginning_and_at_a_line() {
-        assert_eq!(tail(b"one\ntwo\n", 100, false).text, "one\ntwo\n");
-        let cut = tail(b"one\ntwo\nthree\n", 8, false);
-        assert_eq!((cut.text.as_str(), cut.cut), ("three\n", true));
-        assert_eq!(tail(b"abcdef", 3, false).text, "def");
-        assert!(tail(b"x\n", 10, true).cut);
+    fn a_cut_log_begins_with_a_whole_character() {
+        assert_eq!(tail("é\n".as_bytes(), false).text, "é\n");
+        let cut = tail(&"aé\n".as_bytes()[2..], true);
+        assert_eq!((cut.text.as_str(), cut.cut), ("\n", true));
     }
 }

@@ -240,7 +240,7 @@ impl Forgejo {
     fn commit_of(&self, row: wire::Commit) -> Result<Commit> {
         let host = self.rest.host();
         let (name, date) = row
-            .commit
+            .body
             .author
             .map_or((String::new(), None), |a| (a.name, a.date));
         Ok(Commit {
@@ -250,7 +250,7 @@ impl Forgejo {
                 .iter()
                 .map(|p| wire::sha(host, p.sha()))
                 .collect::<Result<_>>()?,
-            message: row.commit.message,
+            message: row.body.message,
             author: row
                 .author
                 .map(|a| a.login)

@@ -18,11 +18,11 @@ use crate::forge::{
 };
 
 /// A "yes" is believed after this long: right after a push it is still the old answer
-const YES_SETTLES: Duration = Duration::from_millis(3_000);
+const YES_SETTLES: Duration = Duration::from_secs(3);
 /// A "no" means a conflict after this long: at first it means that a check runs
 const NO_SETTLES: Duration = Duration::from_millis(3_500);
 /// "No file changed" is believed after this long
-const EMPTY_SETTLES: Duration = Duration::from_millis(1_000);
+const EMPTY_SETTLES: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(500);
 /// How long to look for the commit of a merge that is done
 const SHA_PATIENCE: Duration = Duration::from_secs(3);

@@ -12,9 +12,9 @@ use crate::forge::{
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
 struct Rule {
-    #[serde(deserialize_with = "wire::or_default")]
-    rule_name: String,
-    /// What older servers have instead of `rule_name`
+    #[serde(rename = "rule_name", deserialize_with = "wire::or_default")]
+    own_name: String,
+    /// What older servers have instead
     #[serde(deserialize_with = "wire::or_default")]
     branch_name: String,
     /// Gitea from 1.23; smaller is stronger
@@ -46,10 +46,10 @@ struct Rule {
 
 impl Rule {
     fn name(&self) -> &str {
-        if self.rule_name.is_empty() {
+        if self.own_name.is_empty() {
             &self.branch_name
         } else {
-            &self.rule_name
+            &self.own_name
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     fn rule(name: &str, priority: Option<i64>) -> Rule {
         Rule {
-            rule_name: name.to_owned(),
+            own_name: name.to_owned(),
             priority,
             ..Rule::default()
         }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn which_rule_wins() {
-        let pick = |rules: Vec<Rule>, branch| strongest(rules, branch).map(|r| r.rule_name);
+        let pick = |rules: Vec<Rule>, branch| strongest(rules, branch).map(|r| r.own_name);
         assert_eq!(
             pick(vec![rule("rel/*", None), rule("rel/1", None)], "rel/1").as_deref(),
             Some("rel/1")

@@ -13,7 +13,6 @@ use crate::forge::{
 };
 
 #[derive(Debug, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
 struct WirePull {
     number: u64,
     #[serde(default, deserialize_with = "wire::or_default")]

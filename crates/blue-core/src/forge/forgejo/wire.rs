@@ -63,6 +63,7 @@ pub(super) struct TokenInfo {
 }
 
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
 pub(super) struct Repo {
     pub(super) owner: User,
     pub(super) name: String,
@@ -151,7 +152,8 @@ pub(super) struct Commit {
     pub(super) html_url: String,
     #[serde(default, deserialize_with = "when")]
     pub(super) created: Option<Timestamp>,
-    pub(super) commit: CommitBody,
+    #[serde(rename = "commit")]
+    pub(super) body: CommitBody,
     pub(super) author: Option<User>,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) parents: Vec<CommitRef>,

@@ -37,7 +37,8 @@ struct Body<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Operation {
-    operation: &'static str,
+    #[serde(rename = "operation")]
+    action: &'static str,
     pub(super) path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
@@ -165,7 +166,7 @@ impl Forgejo {
             } => {
                 let now = self.now_at(repo, path, head).await?;
                 expected(path, expect, now.as_ref().map(|n| &n.0))?;
-                self.plan_write(path, content, now, head)
+                plan_write(path, content, now, head)
             }
             FileChange::Delete { path, expect } => {
                 let now = self.now_at(repo, path, head).await?;
@@ -198,34 +199,6 @@ impl Forgejo {
         }
     }
 
-    fn plan_write(
-        &self,
-        path: &str,
-        content: &[u8],
-        now: Option<(Sha, EntryKind)>,
-        head: Option<&Sha>,
-    ) -> Result<Planned> {
-        let id = blob_id(content, head.map_or(ObjectFormat::Sha1, ObjectFormat::of));
-        let same = now == Some((id.clone(), EntryKind::File));
-        if let Some((_, EntryKind::Submodule)) = now {
-            return Err(ForgeError::Invalid {
-                message: format!("`{path}` is a submodule, not a file"),
-            });
-        }
-        let operations = if same {
-            Vec::new()
-        } else {
-            vec![write(path, content, now.map(|n| n.0))]
-        };
-        Ok(Planned {
-            operations,
-            written: Some(WrittenFile {
-                path: path.to_owned(),
-                sha: id,
-            }),
-        })
-    }
-
     async fn plan_move(
         &self,
         repo: &RepoId,
@@ -253,7 +226,7 @@ impl Forgejo {
         if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
             return Ok(Planned {
                 operations: vec![Operation {
-                    operation: "rename",
+                    action: "rename",
                     path: to.to_owned(),
                     content: None,
                     sha: Some(sha.clone()),
@@ -437,9 +410,36 @@ impl Forgejo {
     }
 }
 
+fn plan_write(
+    path: &str,
+    content: &[u8],
+    now: Option<(Sha, EntryKind)>,
+    head: Option<&Sha>,
+) -> Result<Planned> {
+    let id = blob_id(content, head.map_or(ObjectFormat::Sha1, ObjectFormat::of));
+    let same = now == Some((id.clone(), EntryKind::File));
+    if let Some((_, EntryKind::Submodule)) = now {
+        return Err(ForgeError::Invalid {
+            message: format!("`{path}` is a submodule, not a file"),
+        });
+    }
+    let operations = if same {
+        Vec::new()
+    } else {
+        vec![write(path, content, now.map(|n| n.0))]
+    };
+    Ok(Planned {
+        operations,
+        written: Some(WrittenFile {
+            path: path.to_owned(),
+            sha: id,
+        }),
+    })
+}
+
 fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
     Operation {
-        operation: if now.is_some() { "update" } else { "create" },
+        action: if now.is_some() { "update" } else { "create" },
         path: path.to_owned(),
         content: Some(base64::engine::general_purpose::STANDARD.encode(content)),
         sha: now,
@@ -449,7 +449,7 @@ fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
 
 fn delete(path: &str, sha: Sha) -> Operation {
     Operation {
-        operation: "delete",
+        action: "delete",
         path: path.to_owned(),
         content: None,
         sha: Some(sha),

@@ -46,13 +46,12 @@ impl Forgejo {
                 current,
                 path,
             } => self.stale(sent, message, given, current, path).await,
-            Meaning::Race => self.head_moved(sent, message).await,
             Meaning::NameClash => ForgeError::Conflict {
                 kind: ConflictKind::NameClash,
                 message,
             },
-            // It was not there a moment ago.
-            Meaning::BranchExists => self.head_moved(sent, message).await,
+            // A branch that exists was not there a moment ago.
+            Meaning::Race | Meaning::BranchExists => self.head_moved(sent, message).await,
             Meaning::NoBranch => {
                 let what = format!("branch `{}` of `{}`", sent.branch, sent.repo);
                 self.missing(sent.repo, what).await

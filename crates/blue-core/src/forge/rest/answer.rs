@@ -55,10 +55,6 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(crate) fn what(&self) -> &str {
-        &self.what
-    }
-
     /// Where a redirect points, seen from `url`
     pub(crate) fn location(&self, url: &Url) -> Option<Url> {
         url.join(self.header("location")?).ok()
@@ -163,7 +159,9 @@ impl Answer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: Bytes::copy_from_slice(body.as_bytes()),
+            skipped: 0,
             host: Host::parse("git.example.org").unwrap(),
+            skipped: 0,
             what: "it".to_owned(),
             secret: None,
             skipped: 0,

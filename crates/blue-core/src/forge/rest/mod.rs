@@ -88,10 +88,6 @@ impl Rest {
         &self.endpoint
     }
 
-    pub(crate) fn has_credential(&self) -> bool {
-        self.credential.is_some()
-    }
-
     pub(crate) fn get(&self, segments: &[&str]) -> Call<'_> {
         Call::new(self, Method::GET, segments)
     }
@@ -112,13 +108,6 @@ impl Rest {
         Call::new(self, Method::DELETE, segments)
     }
 
-    /// Read a URL that the forge pointed at, on whatever host, without the token
-    pub(crate) async fn fetch_without_token(&self, url: Url, max_body: u64) -> Result<Answer> {
-        let mut request = Request::new(Method::GET, url);
-        request.max_body = Some(max_body);
-        self.transmit(request, "the linked file").await
-    }
-
     /// The last `keep` bytes of what is at a URL that the forge pointed at, without the token
     pub(crate) async fn fetch_tail_without_token(
         &self,
@@ -132,9 +121,7 @@ impl Rest {
     }
 
     async fn transmit(&self, request: Request, what: &str) -> Result<Answer> {
-        let response = self
-            .http
-            .send(request)
+        let response = Box::pin(self.http.send(request))
             .await
             .map_err(|e| self.transport_error(e))?;
         Ok(Answer {
@@ -230,6 +217,10 @@ impl<'a> Call<'a> {
         self
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "numbers and texts alike, without an ampersand at each call"
+    )]
     pub(crate) fn query(mut self, key: &str, value: impl ToString) -> Self {
         self.query.push((key.to_owned(), value.to_string()));
         self

@@ -12,7 +12,7 @@ use crate::forge::{
 };
 
 /// Pages asked for at once
-const AT_ONCE: usize = 6;
+const AT_ONCE: u32 = 6;
 /// A list longer than this many pages has no end
 const MAX_PAGES: u32 = 5_000;
 
@@ -74,7 +74,8 @@ impl Call<'_> {
         if all.is_empty() && seen.next.is_none() && seen.total.is_none_or(|t| t == 0) {
             return Ok(all);
         }
-        if seen.next.is_none() && !seen.linked && self.rest.paging.always_links {
+        let all_here = seen.total.is_none_or(|t| all.len() as u64 >= t);
+        if seen.next.is_none() && !seen.linked && self.rest.paging.always_links && all_here {
             return Ok(all);
         }
         let last = seen.last(cap).min(MAX_PAGES);
@@ -94,7 +95,7 @@ impl Call<'_> {
             all.extend(rest);
             ended = end;
             from = to + 1;
-            width = AT_ONCE as u32;
+            width = AT_ONCE;
         }
         Ok(all)
     }
@@ -112,7 +113,7 @@ impl Call<'_> {
                 let call = self.clone().numbered(Page::new(number, cap));
                 async move { rows(&call.send().await?).map(|(items, _)| items) }
             })
-            .buffered(AT_ONCE)
+            .buffered(AT_ONCE as usize)
             .try_collect()
             .await?;
         let ended = pages.last().is_some_and(Vec::is_empty);

@@ -441,7 +441,9 @@ async fn a_redirect_to_another_place_is_refused_and_gets_no_token() {
         .await
         .unwrap();
     let target = answer.location(&api).unwrap();
-    rest.fetch_without_token(target, 100).await.unwrap();
+    rest.fetch_tail_without_token(target, 100, "file")
+        .await
+        .unwrap();
     assert_eq!(other_log.lock().unwrap().len(), 1);
     assert!(!other_log.lock().unwrap()[0].2);
 }
