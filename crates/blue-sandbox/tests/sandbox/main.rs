@@ -3,5 +3,6 @@
 mod faults;
 mod git;
 mod oauth;
+mod pages;
 mod seed;
 mod visitor;
