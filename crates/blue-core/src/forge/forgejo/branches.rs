@@ -187,7 +187,7 @@ pub(super) fn plausible_ref(name: &str) -> bool {
         && !name.ends_with('.')
         && name
             .split('/')
-            .all(|part| !part.starts_with('.') && !part.ends_with(".lock"))
+            .all(|part| !part.starts_with('.') && part.strip_suffix(".lock").is_none())
         && !name.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
         && !name.chars().any(char::is_control)
 }

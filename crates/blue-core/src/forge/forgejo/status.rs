@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Forgejo, wire};
 use crate::forge::{
-    ForgeError, Result,
+    Result,
     model::{Check, CheckState, Checks, RepoId, Sha, StatusOpts},
 };
 
