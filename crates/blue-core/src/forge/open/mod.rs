@@ -19,9 +19,11 @@ pub use survey::{Survey, TokenFound};
 use url::Url;
 
 use super::{
-    Endpoint, ForgeType,
+    Endpoint, Forge, ForgeType,
     detect::{DetectedType, Detection, detect_host},
+    forgejo::Forgejo,
     git_url::GitUrl,
+    github::GitHub,
     model::{Host, RepoId},
     token::{HostEntry, HostsFile, TokenSource, Vars},
 };
@@ -78,6 +80,17 @@ pub struct Located {
     pub found: Detection,
     pub http: Arc<Http>,
     pub credential: Option<Credential>,
+    pub token: Option<TokenSource>,
+    /// To be said once, in this order
+    pub notices: Vec<String>,
+}
+
+/// A forge that is ready to be asked
+#[derive(Debug)]
+pub struct Opened {
+    pub forge: Arc<dyn Forge>,
+    pub repo: RepoId,
+    pub found: Detection,
     pub token: Option<TokenSource>,
     /// To be said once, in this order
     pub notices: Vec<String>,
@@ -160,6 +173,18 @@ impl Forges {
         }
     }
 
+    /// Open the forge of what a caller names
+    pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let located = self.locate(ask).await?;
+        Ok(Opened {
+            forge: located.connect(),
+            repo: located.repo,
+            found: located.found,
+            token: located.token,
+            notices: located.notices,
+        })
+    }
+
     /// Find the forge and the token for what a caller names
     pub async fn locate(&self, ask: &Ask) -> Result<Located, OpenError> {
         let known = self.known()?;
@@ -231,6 +256,17 @@ impl Forges {
             servers: self.settings.vars.servers()?,
             hosts: self.hosts.load()?,
         })
+    }
+}
+
+impl Located {
+    fn connect(&self) -> Arc<dyn Forge> {
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
+        let credential = self.credential.clone();
+        match self.family {
+            ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
+            ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
+        }
     }
 }
 
