@@ -101,7 +101,10 @@ fn scripts_can_be_run() {
             continue;
         };
         let mode = root().join(&path).metadata().unwrap().permissions().mode();
-        // `#![` opens an attribute of Rust.
+        // What is below `src` is taken into the program, not run from here.
+        if path.iter().any(|part| part == "src") {
+            continue;
+        }
         if bytes.starts_with(b"#!/") && mode & 0o111 == 0 {
             found.push(path.display().to_string());
         }
