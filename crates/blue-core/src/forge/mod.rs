@@ -1,7 +1,18 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+mod blob;
+pub mod detect;
 pub mod error;
+pub mod forgejo;
+pub mod git_url;
+pub mod github;
+pub mod glob;
 pub mod model;
+pub mod open;
+mod rest;
+#[cfg(test)]
+mod stub;
+pub mod token;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};

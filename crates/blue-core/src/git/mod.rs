@@ -1,1 +1,192 @@
 //! The git command line, in one place
+
+mod credential;
+mod run;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub(crate) use run::run_program;
+
+use crate::secret::Secret;
+
+/// Longest time a local git command may take
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How git and ssh are called; the children see the program's own environment
+#[derive(Debug, Clone)]
+pub struct Git {
+    git: PathBuf,
+    ssh: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("could not run `{program}`")]
+    Spawn {
+        program: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// Git's own words
+    #[error("{message}")]
+    Failed { message: String },
+    #[error("`{program}` took longer than {seconds} seconds")]
+    Slow { program: String, seconds: u64 },
+    #[error("`{program}` printed what is not text")]
+    NotText { program: String },
+}
+
+/// User name and password of a host, as git's helpers know them
+#[derive(Debug, Clone)]
+pub struct GitCredential {
+    pub username: Option<String>,
+    pub password: Secret,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self {
+            git: PathBuf::from("git"),
+            ssh: PathBuf::from("ssh"),
+            env: Vec::new(),
+        }
+    }
+}
+
+impl Git {
+    /// Use other programs than those in the path
+    pub fn with_programs(git: impl Into<PathBuf>, ssh: impl Into<PathBuf>) -> Self {
+        Self {
+            git: git.into(),
+            ssh: ssh.into(),
+            env: Vec::new(),
+        }
+    }
+
+    /// Set a variable for the children
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Whether `dir` is in a repository, bare ones included
+    pub async fn is_repository(&self, dir: &Path) -> Result<bool, GitError> {
+        if !dir.is_dir() {
+            return Ok(false);
+        }
+        match self.line(dir, &["rev-parse", "--git-dir"]).await {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { message }) if message.contains("not a git repository") => {
+                Ok(false)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Top folder of the work tree that `dir` is in: of a linked one, its own
+    pub async fn toplevel(&self, dir: &Path) -> Result<Option<PathBuf>, GitError> {
+        let inside = self
+            .line(dir, &["rev-parse", "--is-inside-work-tree"])
+            .await?;
+        if inside != "true" {
+            return Ok(None);
+        }
+        let top = self.line(dir, &["rev-parse", "--show-toplevel"]).await?;
+        Ok(Some(PathBuf::from(top)))
+    }
+
+    /// The folder that all work trees of a repository share
+    pub async fn common_dir(&self, dir: &Path) -> Result<PathBuf, GitError> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        self.line(dir, &args).await.map(PathBuf::from)
+    }
+
+    /// Names of the remotes, sorted
+    pub async fn remotes(&self, dir: &Path) -> Result<Vec<String>, GitError> {
+        let out = self.text(dir, &["remote"]).await?;
+        let mut names: Vec<String> = out.lines().map(str::to_owned).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// URL that a remote is fetched from, after the user's `insteadOf` rules
+    pub async fn remote_url(&self, dir: &Path, remote: &str) -> Result<String, GitError> {
+        self.line(dir, &["remote", "get-url", "--", remote]).await
+    }
+
+    /// The branch that is checked out; none with a detached head
+    pub async fn current_branch(&self, dir: &Path) -> Result<Option<String>, GitError> {
+        let args = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+        self.optional(dir, &args).await
+    }
+
+    /// The remote that a branch follows; `.` is the repository itself
+    pub async fn upstream_remote(
+        &self,
+        dir: &Path,
+        branch: &str,
+    ) -> Result<Option<String>, GitError> {
+        let key = format!("branch.{branch}.remote");
+        self.optional(dir, &["config", "--get", &key]).await
+    }
+
+    /// Host that `ssh` would connect to for a name of its configuration
+    pub async fn ssh_hostname(&self, name: &str) -> Result<Option<String>, GitError> {
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let mut command = self.command(&self.ssh);
+        command.args(["-G", "--", name]);
+        let out = run::collect("ssh", command, None, PATIENCE).await?;
+        if !out.ok {
+            return Err(GitError::Failed {
+                message: out.message(),
+            });
+        }
+        let text = out.text("ssh")?;
+        let found = text.lines().find_map(|l| l.strip_prefix("hostname "));
+        Ok(found.map(|h| h.trim().to_owned()).filter(|h| !h.is_empty()))
+    }
+
+    async fn line(&self, dir: &Path, args: &[&str]) -> Result<String, GitError> {
+        let out = self.text(dir, args).await?;
+        Ok(out.strip_suffix('\n').unwrap_or(&out).to_owned())
+    }
+
+    async fn text(&self, dir: &Path, args: &[&str]) -> Result<String, GitError> {
+        let out = self.output(dir, args).await?;
+        if out.ok {
+            return out.text("git");
+        }
+        Err(GitError::Failed {
+            message: out.message(),
+        })
+    }
+
+    /// A question to which exit code 1 without a word is "nothing"
+    async fn optional(&self, dir: &Path, args: &[&str]) -> Result<Option<String>, GitError> {
+        let out = self.output(dir, args).await?;
+        if out.ok {
+            let text = out.text("git")?;
+            return Ok(Some(text.strip_suffix('\n').unwrap_or(&text).to_owned()));
+        }
+        let message = out.message();
+        if message.is_empty() {
+            return Ok(None);
+        }
+        Err(GitError::Failed { message })
+    }
+
+    async fn output(&self, dir: &Path, args: &[&str]) -> Result<run::Output, GitError> {
+        let mut command = self.command(&self.git);
+        command.arg("-C").arg(dir).args(args);
+        run::collect("git", command, None, PATIENCE).await
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,44 @@
+# Everything a developer does, by name. `make` alone lists it.
+
+CARGO ?= cargo
+# What is costly to make is kept here between checkouts.
+export BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint fmt doc deny e2e bench up ci
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build the program (target/release/blue)
+	$(CARGO) build --locked --release -p blue
+
+# Variables of the real-server part are taken away, so that this is hermetic wherever it runs.
+test: ## Run the hermetic tests: needs cargo, git and make
+	env -u BLUE_TEST_REQUIRE -u BLUE_TEST_GITEA -u BLUE_TEST_FORGEJO_BIN \
+		$(CARGO) test --locked --workspace --no-fail-fast
+
+lint: ## Check the format and what clippy says
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+doc: ## Build the API documentation; a broken link is an error
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+deny: ## Check licences, sources and bans of the dependencies
+	deny=$$(e2e/install/cargo-deny.sh) && "$$deny" --locked check bans licenses sources
+
+e2e: ## Run the tests with real servers and clients; installs what it needs by itself
+	e2e/contract
+	if [ -x e2e/run ]; then e2e/run; fi
+
+bench: ## Measure, against peers where there are any
+	bench/run
+
+up: ## Build and run `blue up`: a forge to play with, on this machine
+	$(CARGO) run --locked --quiet -p blue -- up
+
+ci: lint test doc deny e2e ## All that must hold before a merge

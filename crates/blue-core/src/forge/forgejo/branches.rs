@@ -1,0 +1,189 @@
+//! Branches
+
+use serde::{Deserialize, Serialize};
+
+use super::{Forgejo, wire};
+use crate::forge::{
+    ConflictKind, ForgeError, Result,
+    model::{Branch, Listing, Page, RepoId},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireBranch {
+    pub(super) name: String,
+    pub(super) commit: Option<wire::CommitRef>,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    pub(super) protected: bool,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    pub(super) required_approvals: u32,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    pub(super) enable_status_check: bool,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    pub(super) status_check_contexts: Vec<String>,
+    pub(super) user_can_push: Option<bool>,
+    pub(super) user_can_merge: Option<bool>,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    pub(super) effective_branch_protection_name: String,
+}
+
+#[derive(Debug, Serialize)]
+struct NewBranch<'a> {
+    new_branch_name: &'a str,
+    old_ref_name: &'a str,
+}
+
+impl Forgejo {
+    pub(super) async fn branch_page(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>> {
+        let listing = self
+            .repo_get(repo, &["branches"])
+            .what(format!("repository `{repo}`"))
+            .page::<WireBranch>(page, self.cap().await)
+            .await?;
+        Ok(Listing {
+            items: self.branches(listing.items)?,
+            next_page: listing.next_page,
+            total: listing.total,
+        })
+    }
+
+    pub(super) async fn every_branch(&self, repo: &RepoId) -> Result<Vec<Branch>> {
+        let rows = self
+            .repo_get(repo, &["branches"])
+            .what(format!("repository `{repo}`"))
+            .all::<WireBranch>(self.cap().await)
+            .await?;
+        self.branches(rows)
+    }
+
+    fn branches(&self, rows: Vec<WireBranch>) -> Result<Vec<Branch>> {
+        rows.into_iter()
+            // A branch that is being deleted has no commit any more.
+            .filter(|row| row.commit.is_some())
+            .map(|row| self.branch_of(&row))
+            .collect()
+    }
+
+    fn branch_of(&self, row: &WireBranch) -> Result<Branch> {
+        let id = row.commit.as_ref().map_or("", wire::CommitRef::sha);
+        Ok(Branch {
+            name: row.name.clone(),
+            sha: wire::sha(self.rest.host(), id)?,
+            protected: row.protected,
+        })
+    }
+
+    pub(super) async fn wire_branch(&self, repo: &RepoId, name: &str) -> Result<WireBranch> {
+        self.repo_get(repo, &["branches"])
+            .path(name)
+            .what(format!("branch `{name}` of `{repo}`"))
+            .send()
+            .await?
+            .json()
+    }
+
+    /// The branch, or `None` when it, but maybe also its repository, is not there
+    pub(super) async fn branch_if_any(&self, repo: &RepoId, name: &str) -> Result<Option<Branch>> {
+        // Names that no branch can have would ask for something else.
+        if !plausible_ref(name) {
+            return Ok(None);
+        }
+        match self.wire_branch(repo, name).await {
+            Ok(row) => Ok(Some(self.branch_of(&row)?)),
+            Err(ForgeError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn read_branch(&self, repo: &RepoId, name: &str) -> Result<Branch> {
+        match self.branch_if_any(repo, name).await? {
+            Some(branch) => Ok(branch),
+            None => Err(self
+                .missing(repo, format!("branch `{name}` of `{repo}`"))
+                .await),
+        }
+    }
+
+    pub(super) async fn make_branch(
+        &self,
+        repo: &RepoId,
+        name: &str,
+        from: &str,
+    ) -> Result<Branch> {
+        let start = self.resolve_rev(repo, from).await?;
+        let body = NewBranch {
+            new_branch_name: name,
+            old_ref_name: start.as_str(),
+        };
+        let answer = self
+            .repo_post(repo, &["branches"])
+            .what(format!("repository `{repo}`"))
+            .json(&body)
+            .answer()
+            .await?;
+        match answer.status.as_u16() {
+            200..300 => self.branch_of(&answer.json()?),
+            // Somebody else made it between the server's own look and its push.
+            500 if answer.message().contains("reference already exists") => {
+                Err(ForgeError::Conflict {
+                    kind: ConflictKind::Exists,
+                    message: answer.message(),
+                })
+            }
+            409 => {
+                let exists = self.branch_if_any(repo, name).await?.is_some();
+                Err(ForgeError::Conflict {
+                    kind: if exists {
+                        ConflictKind::Exists
+                    } else {
+                        ConflictKind::NameClash
+                    },
+                    message: answer.message_or_reason(),
+                })
+            }
+            422 => Err(ForgeError::Invalid {
+                message: format!(
+                    "`{name}` is not a branch name: {}",
+                    answer.message_or_reason()
+                ),
+            }),
+            // A protected glob that the caller may not push to: no text, or the hook's.
+            500 if answer.message().is_empty() || answer.message().contains("protected") => {
+                let said = answer.message();
+                Err(ForgeError::Forbidden {
+                    host: self.rest.host().clone(),
+                    message: if said.is_empty() {
+                        format!("branch `{name}` may not be created: its name is protected")
+                    } else {
+                        said
+                    },
+                })
+            }
+            500 if answer.message().contains("does not exist") => {
+                Err(self.missing(repo, format!("`{from}` of `{repo}`")).await)
+            }
+            _ => self.explain(repo, Err(answer.into_error())).await,
+        }
+    }
+
+    pub(super) async fn remove_branch(&self, repo: &RepoId, name: &str) -> Result<()> {
+        let result = self
+            .repo_delete(repo, &["branches"])
+            .path(name)
+            .what(format!("branch `{name}` of `{repo}`"))
+            .send()
+            .await;
+        self.explain(repo, result).await.map(|_| ())
+    }
+}
+
+/// Whether a text can be the name of a branch or tag at all
+pub(super) fn plausible_ref(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('/')
+        && !name.ends_with('/')
+        && !name.contains("//")
+        && !name.contains("..")
+        && name.split('/').all(|part| part != ".")
+        && !name.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
+        && !name.chars().any(char::is_control)
+}

@@ -1,0 +1,342 @@
+//! Merging, and whether it would work
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Forgejo,
+    blocks::{self, Refusal},
+};
+use crate::forge::{
+    ConflictKind, ForgeError, MergeBlock, Result,
+    model::{
+        MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState, PullRequest,
+        RepoId, Sha,
+    },
+};
+
+/// A "yes" is believed after this long: right after a push it is still the old answer
+const YES_SETTLES: Duration = Duration::from_secs(3);
+/// A "no" means a conflict after this long: at first it means that a check runs
+const NO_SETTLES: Duration = Duration::from_millis(3_500);
+/// "No file changed" is believed after this long
+const EMPTY_SETTLES: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(500);
+/// How long to look for the commit of a merge that is done
+const SHA_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The names must be written like this: older servers know no others
+#[derive(Debug, Serialize)]
+struct MergeBody<'a> {
+    #[serde(rename = "Do")]
+    style: &'static str,
+    #[serde(rename = "MergeTitleField", skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(rename = "MergeMessageField", skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_commit_id: Option<&'a str>,
+    /// Always sent: left out, it means "as the repository is set" or "no", by version
+    delete_branch_after_merge: bool,
+    merge_when_checks_succeed: bool,
+}
+
+/// What several looks at one pull request say together
+#[derive(Debug)]
+struct Watch {
+    ends: (Option<Sha>, Option<Sha>),
+    mergeable: Mergeable,
+    empty: bool,
+    since: Instant,
+}
+
+impl Watch {
+    fn new(pr: &PullRequest) -> Self {
+        Self {
+            ends: (pr.head.sha.clone(), pr.base.sha.clone()),
+            mergeable: pr.mergeable,
+            empty: pr.changed_files == Some(0),
+            since: Instant::now(),
+        }
+    }
+
+    /// Take one more look; any change starts the clock anew
+    fn look(&mut self, pr: &PullRequest) {
+        let now = Self::new(pr);
+        if now.ends != self.ends || now.mergeable != self.mergeable || now.empty != self.empty {
+            *self = now;
+        }
+    }
+
+    fn verdict(&self) -> Option<Mergeability> {
+        let quiet = self.since.elapsed();
+        if self.empty {
+            return (quiet >= EMPTY_SETTLES).then_some(Mergeability::Empty);
+        }
+        match self.mergeable {
+            Mergeable::Yes => (quiet >= YES_SETTLES).then_some(Mergeability::Clean),
+            _ => (quiet >= NO_SETTLES).then_some(Mergeability::Conflict),
+        }
+    }
+}
+
+fn plain_verdict(pr: &PullRequest) -> Option<Mergeability> {
+    match pr.state {
+        PrState::Merged => Some(Mergeability::Merged),
+        PrState::Closed => Some(Mergeability::Closed),
+        PrState::Open if pr.draft => Some(Mergeability::Draft),
+        PrState::Open => None,
+    }
+}
+
+impl Forgejo {
+    pub(super) async fn judge(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        patience: Duration,
+    ) -> Result<Mergeability> {
+        let end = Instant::now() + patience;
+        let mut pr = self.read_pr(repo, number).await?;
+        let mut watch = Watch::new(&pr);
+        loop {
+            if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
+                return Ok(verdict);
+            }
+            if Instant::now() >= end {
+                return Ok(Mergeability::Checking);
+            }
+            sleep(POLL.min(end.duration_since(Instant::now()))).await;
+            pr = self.read_pr(repo, number).await?;
+            watch.look(&pr);
+        }
+    }
+
+    pub(super) async fn merge(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        opts: &MergeOpts,
+    ) -> Result<MergeOutcome> {
+        if opts.when_checks_succeed && opts.head_sha.is_some() {
+            return Err(ForgeError::Invalid {
+                message: "a merge that waits for checks cannot be pinned to a commit: \
+                          the forge would merge whatever is there by then"
+                    .to_owned(),
+            });
+        }
+        let mut pr = self.read_pr(repo, number).await?;
+        if pr.state == PrState::Merged {
+            return self.merged(repo, pr, opts, true).await;
+        }
+        if pr.state == PrState::Closed {
+            return Err(closed(&pr));
+        }
+        check_pin(&pr, opts)?;
+        let end = Instant::now() + opts.patience;
+        let mut watch = Watch::new(&pr);
+        loop {
+            let refusal = match self.try_merge(repo, number, opts).await {
+                Ok(None) => return self.merged(repo, pr, opts, false).await,
+                Ok(Some(MergeOutcome::Scheduled)) => return Ok(MergeOutcome::Scheduled),
+                Ok(Some(outcome)) => return Ok(outcome),
+                Err(refusal) => refusal,
+            };
+            // Whatever was answered, the merge may have happened.
+            pr = self.reread(repo, number, &refusal).await?;
+            if pr.state == PrState::Merged {
+                return self.merged(repo, pr, opts, false).await;
+            }
+            watch.look(&pr);
+            let message = match refusal {
+                Refusal::TryAgain(message) | Refusal::BaseMoved(message) => message,
+                Refusal::AlreadyMerged => String::new(),
+                Refusal::Final(error) => return Err(self.finished(repo, &pr, opts, error).await),
+            };
+            if pr.state == PrState::Closed {
+                return Err(closed(&pr));
+            }
+            check_pin(&pr, opts)?;
+            if let Some(error) = settled(&watch, &message) {
+                return Err(error);
+            }
+            if Instant::now() >= end {
+                return Err(blocks::still_checking(self.rest.host(), &message));
+            }
+            sleep(POLL.min(end.duration_since(Instant::now()))).await;
+        }
+    }
+
+    /// `None` is merged
+    async fn try_merge(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        opts: &MergeOpts,
+    ) -> std::result::Result<Option<MergeOutcome>, Refusal> {
+        let body = MergeBody {
+            style: opts.strategy.as_str(),
+            title: opts.title.as_deref(),
+            message: opts.message.as_deref(),
+            head_commit_id: opts.head_sha.as_ref().map(Sha::as_str),
+            delete_branch_after_merge: opts.delete_branch,
+            merge_when_checks_succeed: opts.when_checks_succeed,
+        };
+        let answer = self
+            .repo_post(repo, &["pulls", &number.to_string(), "merge"])
+            .what(format!("pull request #{number} of `{repo}`"))
+            .json(&body)
+            .answer()
+            .await
+            .map_err(Refusal::Final)?;
+        match answer.status.as_u16() {
+            201 | 202 => Ok(Some(MergeOutcome::Scheduled)),
+            200..300 => Ok(None),
+            _ => Err(blocks::read(answer)),
+        }
+    }
+
+    /// Look what really happened; a broken connection may still be followed by a merge
+    async fn reread(&self, repo: &RepoId, number: u64, refusal: &Refusal) -> Result<PullRequest> {
+        let unsure = matches!(
+            refusal,
+            Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
+        );
+        let end = Instant::now() + SHA_PATIENCE;
+        loop {
+            let pr = self.read_pr(repo, number).await?;
+            if !unsure || pr.state != PrState::Open || Instant::now() >= end {
+                return Ok(pr);
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    async fn merged(
+        &self,
+        repo: &RepoId,
+        mut pr: PullRequest,
+        opts: &MergeOpts,
+        already: bool,
+    ) -> Result<MergeOutcome> {
+        let end = Instant::now() + SHA_PATIENCE;
+        while pr.merge_sha.is_none() {
+            match self.read_pr(repo, pr.number).await {
+                Ok(now) => pr = now,
+                // It is merged: that the commit cannot be read is no reason to fail.
+                Err(_) => break,
+            }
+            if pr.merge_sha.is_some() || Instant::now() >= end {
+                break;
+            }
+            sleep(POLL / 2).await;
+        }
+        let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
+        Ok(MergeOutcome::Merged {
+            sha: pr.merge_sha,
+            already,
+            branch_deleted,
+        })
+    }
+
+    async fn head_is_gone(&self, pr: &PullRequest) -> bool {
+        match &pr.head.repo {
+            Some(repo) => matches!(self.branch_if_any(repo, &pr.head.branch).await, Ok(None)),
+            None => true,
+        }
+    }
+
+    /// The last word on a refusal that is not worth another try
+    async fn finished(
+        &self,
+        repo: &RepoId,
+        pr: &PullRequest,
+        opts: &MergeOpts,
+        error: ForgeError,
+    ) -> ForgeError {
+        match error {
+            ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved { .. },
+                message,
+            } => ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved {
+                    current: pr.head.sha.clone(),
+                },
+                message,
+            },
+            ForgeError::NotFound { .. } if pr.state == PrState::Closed => closed(pr),
+            // Forgejo blanks the text of a 500, so a look at the branches must do.
+            ForgeError::Unexpected {
+                status: 500,
+                message,
+                ..
+            } if opts.strategy == MergeStrategy::FastForwardOnly
+                && self.base_has_more(repo, pr).await =>
+            {
+                ForgeError::NotMergeable {
+                    reason: MergeBlock::FastForward,
+                    message,
+                }
+            }
+            other => other,
+        }
+    }
+
+    async fn base_has_more(&self, repo: &RepoId, pr: &PullRequest) -> bool {
+        let (Some(head), Ok(base)) = (&pr.head.sha, self.read_branch(repo, &pr.base.branch).await)
+        else {
+            return false;
+        };
+        self.commits_ahead(repo, head.as_str(), base.sha.as_str())
+            .await
+            .is_ok_and(|n| n > 0)
+    }
+}
+
+fn closed(pr: &PullRequest) -> ForgeError {
+    ForgeError::NotMergeable {
+        reason: MergeBlock::Closed,
+        message: format!("pull request #{} is closed", pr.number),
+    }
+}
+
+/// Asking with the wrong pin would block the pull request for seconds
+fn check_pin(pr: &PullRequest, opts: &MergeOpts) -> Result<()> {
+    match (&opts.head_sha, &pr.head.sha) {
+        (Some(pin), Some(head)) if pin != head => Err(ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved {
+                current: Some(head.clone()),
+            },
+            message: format!(
+                "head out of date: pull request #{} is at {}, not at {}",
+                pr.number,
+                head.short(),
+                pin.short()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What a lasting "try again later" turned out to be
+fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
+    let (reason, text) = match watch.verdict()? {
+        Mergeability::Empty => (
+            MergeBlock::Empty,
+            "there is nothing to merge: no file differs between the branches",
+        ),
+        Mergeability::Conflict => (
+            MergeBlock::Conflict,
+            "the branches conflict and cannot be merged automatically",
+        ),
+        _ => return None,
+    };
+    let message = if message.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{text} (the forge says: {message})")
+    };
+    Some(ForgeError::NotMergeable { reason, message })
+}

@@ -1,0 +1,234 @@
+//! Branch protection, for those who may see the rules and for those who may not
+
+use serde::Deserialize;
+
+use super::{Forgejo, branches::WireBranch, wire};
+use crate::forge::{
+    ForgeError, Result, glob,
+    model::{Protection, RepoId},
+};
+
+#[derive(Debug, Deserialize, Default)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
+struct Rule {
+    #[serde(rename = "rule_name", deserialize_with = "wire::or_default")]
+    own_name: String,
+    /// What older servers have instead
+    #[serde(deserialize_with = "wire::or_default")]
+    branch_name: String,
+    /// Gitea from 1.23; smaller is stronger
+    priority: Option<i64>,
+    enable_push: Option<bool>,
+    #[serde(deserialize_with = "wire::or_default")]
+    enable_push_whitelist: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    push_whitelist_usernames: Vec<String>,
+    #[serde(deserialize_with = "wire::or_default")]
+    push_whitelist_teams: Vec<String>,
+    #[serde(deserialize_with = "wire::or_default")]
+    enable_merge_whitelist: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    merge_whitelist_usernames: Vec<String>,
+    #[serde(deserialize_with = "wire::or_default")]
+    merge_whitelist_teams: Vec<String>,
+    #[serde(deserialize_with = "wire::or_default")]
+    required_approvals: u32,
+    #[serde(deserialize_with = "wire::or_default")]
+    enable_status_check: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    status_check_contexts: Vec<String>,
+    #[serde(deserialize_with = "wire::or_default")]
+    block_on_outdated_branch: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    block_on_rejected_reviews: bool,
+}
+
+impl Rule {
+    fn name(&self) -> &str {
+        if self.own_name.is_empty() {
+            &self.branch_name
+        } else {
+            &self.own_name
+        }
+    }
+
+    fn applies_to(&self, branch: &str) -> bool {
+        self.name().to_lowercase() == branch.to_lowercase()
+            || glob::matches(self.name(), branch, Some('/'))
+    }
+
+    fn into_model(self, row: Option<&WireBranch>) -> Protection {
+        let who = |users: Vec<String>, teams: Vec<String>| -> Vec<String> {
+            let teams = teams.into_iter().map(|team| format!("@{team}"));
+            users.into_iter().chain(teams).collect()
+        };
+        let rule = self.name().to_owned();
+        let push_whitelist = if self.enable_push == Some(false) {
+            Some(Vec::new())
+        } else if self.enable_push_whitelist {
+            Some(who(
+                self.push_whitelist_usernames,
+                self.push_whitelist_teams,
+            ))
+        } else {
+            None
+        };
+        Protection {
+            protected: true,
+            rule: Some(rule),
+            required_approvals: self.required_approvals,
+            push_whitelist,
+            merge_whitelist: self
+                .enable_merge_whitelist
+                .then(|| who(self.merge_whitelist_usernames, self.merge_whitelist_teams)),
+            required_checks: if self.enable_status_check {
+                self.status_check_contexts
+            } else {
+                Vec::new()
+            },
+            require_up_to_date: self.block_on_outdated_branch,
+            block_on_rejected_reviews: self.block_on_rejected_reviews,
+            merge_queue: false,
+            can_push: row.and_then(|r| r.user_can_push),
+            can_merge: row.and_then(|r| r.user_can_merge),
+            partial: false,
+        }
+    }
+}
+
+impl Forgejo {
+    pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
+        let row = match self.wire_branch(repo, branch).await {
+            Ok(row) => row,
+            Err(ForgeError::NotFound { what, .. }) => {
+                return match self.matching_rule(repo, branch).await? {
+                    Some(rule) => Ok(rule.into_model(None)),
+                    None => Err(self.missing(repo, what).await),
+                };
+            }
+            Err(error) => return Err(error),
+        };
+        if !row.protected {
+            return Ok(Protection::none());
+        }
+        if let Some(rule) = self.rule_of(repo, branch, &row).await? {
+            return Ok(rule.into_model(Some(&row)));
+        }
+        Ok(Protection {
+            protected: true,
+            required_approvals: row.required_approvals,
+            required_checks: if row.enable_status_check {
+                row.status_check_contexts
+            } else {
+                Vec::new()
+            },
+            can_push: row.user_can_push,
+            can_merge: row.user_can_merge,
+            partial: true,
+            ..Protection::none()
+        })
+    }
+
+    async fn rule_of(&self, repo: &RepoId, branch: &str, row: &WireBranch) -> Result<Option<Rule>> {
+        let name = &row.effective_branch_protection_name;
+        if name.is_empty() {
+            return self.matching_rule(repo, branch).await;
+        }
+        // Only newer Gitea takes a rule's slashes as they are; encoded they work everywhere.
+        let answer = self
+            .repo_get(repo, &["branch_protections"])
+            .segment(name)
+            .answer()
+            .await?;
+        match answer.status.as_u16() {
+            401 | 403 => Ok(None),
+            404 => self.matching_rule(repo, branch).await,
+            _ => answer.ok()?.json().map(Some),
+        }
+    }
+
+    /// The rule that the server would take; `None` also when the caller may not see the rules
+    async fn matching_rule(&self, repo: &RepoId, branch: &str) -> Result<Option<Rule>> {
+        let answer = self
+            .repo_get(repo, &["branch_protections"])
+            .answer()
+            .await?;
+        if matches!(answer.status.as_u16(), 401 | 403 | 404) {
+            return Ok(None);
+        }
+        Ok(strongest(answer.ok()?.list()?, branch))
+    }
+}
+
+/// Priority first, then plain names before globs, then the oldest, which is listed first
+fn strongest(rules: Vec<Rule>, branch: &str) -> Option<Rule> {
+    rules
+        .into_iter()
+        .filter(|rule| rule.applies_to(branch))
+        .min_by_key(|rule| {
+            let priority = rule.priority.filter(|p| *p > 0).unwrap_or(i64::MAX);
+            (priority, glob::is_glob(rule.name()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(name: &str, priority: Option<i64>) -> Rule {
+        Rule {
+            own_name: name.to_owned(),
+            priority,
+            ..Rule::default()
+        }
+    }
+
+    #[test]
+    fn which_rule_wins() {
+        let pick = |rules: Vec<Rule>, branch| strongest(rules, branch).map(|r| r.own_name);
+        assert_eq!(
+            pick(vec![rule("rel/*", None), rule("rel/1", None)], "rel/1").as_deref(),
+            Some("rel/1")
+        );
+        assert_eq!(
+            pick(
+                vec![rule("rel/1", Some(2)), rule("rel/*", Some(1))],
+                "rel/1"
+            )
+            .as_deref(),
+            Some("rel/*")
+        );
+        assert_eq!(
+            pick(vec![rule("a*", None), rule("ab*", None)], "abc").as_deref(),
+            Some("a*")
+        );
+        assert_eq!(
+            pick(vec![rule("MAIN", None)], "main").as_deref(),
+            Some("MAIN")
+        );
+        assert_eq!(pick(vec![rule("rel/*", None)], "rel/1/2"), None);
+    }
+
+    #[test]
+    fn lists_that_are_off_are_no_lists() {
+        let read = |text: &str| serde_json::from_str::<Rule>(text).unwrap().into_model(None);
+        let open = read(
+            r#"{"rule_name":"main","enable_push":true,"push_whitelist_usernames":["x"],
+                "enable_status_check":false,"status_check_contexts":["ci"],"merge_whitelist_teams":null}"#,
+        );
+        assert_eq!(open.push_whitelist, None);
+        assert_eq!(open.merge_whitelist, None);
+        assert!(open.required_checks.is_empty());
+        let shut = read(
+            r#"{"branch_name":"main","enable_push":false,"enable_merge_whitelist":true,
+                "merge_whitelist_usernames":["bob"],"merge_whitelist_teams":["core"]}"#,
+        );
+        assert_eq!(shut.rule.as_deref(), Some("main"));
+        assert_eq!(shut.push_whitelist, Some(vec![]));
+        assert_eq!(
+            shut.merge_whitelist,
+            Some(vec!["bob".to_owned(), "@core".to_owned()])
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Which program answers, how old it is, and how much it gives at once
+
+use tokio::join;
+
+use super::{Forgejo, wire};
+use crate::forge::{
+    About, Flavor, ForgeError, Result,
+    model::{Identity, RepoId, Repository},
+};
+
+/// Rows per page where the server does not tell
+const DEFAULT_CAP: u32 = 50;
+
+/// What was learnt about the server at the first need
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub(super) flavor: Flavor,
+    pub(super) version: String,
+    pub(super) cap: u32,
+}
+
+impl Server {
+    /// Whether it is at least this version of its own flavour; a server that does not tell its
+    /// version is taken for a new one
+    pub(super) fn at_least(&self, flavor: Flavor, version: (u32, u32)) -> bool {
+        self.flavor == flavor && own_version(&self.version).is_none_or(|own| own >= version)
+    }
+}
+
+/// `16.0.1+gitea-1.22.0` is 16.0, `1.26.0+dev-1-gabc` is 1.26, `development` is unknown
+fn own_version(text: &str) -> Option<(u32, u32)> {
+    let own = text
+        .trim()
+        .trim_start_matches('v')
+        .split(['+', '-', '~'])
+        .next()?;
+    let mut parts = own.split('.');
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next().and_then(|p| p.parse().ok()).unwrap_or(0);
+    Some((major, minor))
+}
+
+impl Forgejo {
+    pub(super) async fn server(&self) -> Result<&Server> {
+        self.server.get_or_try_init(|| self.look()).await
+    }
+
+    /// The most rows the server gives in one page
+    pub(super) async fn cap(&self) -> u32 {
+        self.server().await.map_or(DEFAULT_CAP, |s| s.cap)
+    }
+
+    pub(super) async fn about_server(&self) -> Result<About> {
+        let server = self.server().await?;
+        Ok(About {
+            flavor: server.flavor,
+            version: (!server.version.is_empty()).then(|| server.version.clone()),
+            page_limit: server.cap,
+        })
+    }
+
+    async fn look(&self) -> Result<Server> {
+        let own = self.own_api.as_ref().map(|rest| rest.get(&["version"]));
+        let forgejo = async {
+            match own {
+                Some(call) => call.answer().await.ok(),
+                None => None,
+            }
+        };
+        let (version, forgejo, settings) = join!(
+            self.rest.get(&["version"]).what("version").send(),
+            forgejo,
+            self.rest.get(&["settings", "api"]).send(),
+        );
+        let version = version?.json::<wire::Version>()?.version;
+        // Only Forgejo has this route; an old proxy rule may hide it, so the tail counts too.
+        let has_own_api = forgejo.is_some_and(|a| {
+            a.status.is_success()
+                && a.json::<wire::Version>()
+                    .is_ok_and(|v| !v.version.is_empty())
+        });
+        let flavor = if has_own_api || version.contains("+gitea-") {
+            Flavor::Forgejo
+        } else {
+            Flavor::Gitea
+        };
+        let cap = settings
+            .ok()
+            .and_then(|a| a.json::<wire::ApiSettings>().ok())
+            .and_then(|s| s.max_response_items)
+            .filter(|n| *n > 0)
+            .unwrap_or(DEFAULT_CAP);
+        Ok(Server {
+            flavor,
+            version,
+            cap,
+        })
+    }
+
+    pub(super) async fn user(&self) -> Result<Identity> {
+        let user: wire::User = self
+            .rest
+            .get(&["user"])
+            .what("the user of the token")
+            .send()
+            .await?
+            .json()?;
+        Ok(Identity {
+            login: user.login,
+            admin: user.is_admin,
+            scopes: self.scopes().await,
+            rate: None,
+        })
+    }
+
+    /// Only newer Gitea tells a token what it may do
+    async fn scopes(&self) -> Option<Vec<String>> {
+        let server = self.server().await.ok()?;
+        if !server.at_least(Flavor::Gitea, (1, 27)) || own_version(&server.version).is_none() {
+            return None;
+        }
+        let answer = self.rest.get(&["token"]).send().await.ok()?;
+        answer.json::<wire::TokenInfo>().ok()?.scopes
+    }
+
+    pub(super) async fn wire_repo(&self, repo: &RepoId) -> Result<wire::Repo> {
+        self.rest
+            .get(&["repos", repo.owner(), repo.name()])
+            .what(format!("repository `{repo}`"))
+            .send()
+            .await?
+            .json()
+    }
+
+    pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {
+        Ok(self.wire_repo(repo).await?.into_model(repo))
+    }
+
+    /// Make the most of a 404: a missing or private repository, an empty one, or the thing itself
+    pub(super) async fn missing(&self, repo: &RepoId, what: String) -> ForgeError {
+        let what = match self.wire_repo(repo).await {
+            Ok(repo) if repo.empty => format!("{what} (the repository is empty)"),
+            Ok(_) => what,
+            Err(error) => return error,
+        };
+        ForgeError::NotFound {
+            host: self.rest.host().clone(),
+            what,
+        }
+    }
+
+    /// Replace a bare "not found" by one that says what is missing
+    pub(super) async fn explain<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
+        match result {
+            Err(ForgeError::NotFound { what, .. }) => Err(self.missing(repo, what).await),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        for (text, expected) in [
+            ("1.26.0", Some((1, 26))),
+            ("1.26.0+dev-123-gabcdef", Some((1, 26))),
+            ("16.0.0+gitea-1.22.0", Some((16, 0))),
+            ("11.0.15-1-abc+gitea-1.22.0", Some((11, 0))),
+            ("v1.25.3", Some((1, 25))),
+            ("development", None),
+            ("", None),
+        ] {
+            assert_eq!(own_version(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn features_go_by_flavour_and_own_version() {
+        let server = |flavor, version: &str| Server {
+            flavor,
+            version: version.to_owned(),
+            cap: 50,
+        };
+        let rename = (Flavor::Gitea, (1, 26));
+        assert!(server(Flavor::Gitea, "1.26.0").at_least(rename.0, rename.1));
+        assert!(!server(Flavor::Gitea, "1.25.9").at_least(rename.0, rename.1));
+        assert!(server(Flavor::Gitea, "development").at_least(rename.0, rename.1));
+        assert!(!server(Flavor::Forgejo, "16.0.0+gitea-1.22.0").at_least(rename.0, rename.1));
+    }
+}

@@ -1,0 +1,111 @@
+//! Tags
+
+use serde::{Deserialize, Serialize};
+
+use super::{Forgejo, branches::plausible_ref, wire};
+use crate::forge::{
+    ConflictKind, ForgeError, Result,
+    model::{Listing, Page, RepoId, Tag, TagOpts},
+};
+
+#[derive(Debug, Deserialize)]
+struct WireTag {
+    name: String,
+    /// The tag object when annotated, else the commit
+    #[serde(default, deserialize_with = "wire::or_default")]
+    id: String,
+    commit: Option<wire::CommitRef>,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+struct NewTag<'a> {
+    tag_name: &'a str,
+    target: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl Forgejo {
+    pub(super) async fn tag_page(&self, repo: &RepoId, page: Page) -> Result<Listing<Tag>> {
+        let listing = self
+            .repo_get(repo, &["tags"])
+            .what(format!("repository `{repo}`"))
+            .page::<WireTag>(page, self.cap().await)
+            .await?;
+        let rows = listing.items.into_iter();
+        Ok(Listing {
+            items: rows
+                .map(|row| self.tag_of(repo, row))
+                .collect::<Result<_>>()?,
+            next_page: listing.next_page,
+            total: listing.total,
+        })
+    }
+
+    pub(super) async fn tag_if_any(&self, repo: &RepoId, name: &str) -> Result<Option<Tag>> {
+        if !plausible_ref(name) {
+            return Ok(None);
+        }
+        let call = self.repo_get(repo, &["tags"]).path(name);
+        let answer = call.answer().await?;
+        match answer.status.as_u16() {
+            404 | 409 => Ok(None),
+            _ => self.tag_of(repo, answer.ok()?.json()?).map(Some),
+        }
+    }
+
+    pub(super) async fn read_tag(&self, repo: &RepoId, name: &str) -> Result<Tag> {
+        match self.tag_if_any(repo, name).await? {
+            Some(tag) => Ok(tag),
+            None => Err(self
+                .missing(repo, format!("tag `{name}` of `{repo}`"))
+                .await),
+        }
+    }
+
+    pub(super) async fn make_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
+        let target = self.resolve_rev(repo, &opts.target).await?;
+        let body = NewTag {
+            tag_name: &opts.name,
+            target: target.as_str(),
+            message: opts.message.as_deref().filter(|m| !m.trim().is_empty()),
+        };
+        let answer = self
+            .repo_post(repo, &["tags"])
+            .what(format!("repository `{repo}`"))
+            .json(&body)
+            .answer()
+            .await?;
+        let message = answer.message();
+        match answer.status.as_u16() {
+            200..300 => self.tag_of(repo, answer.json()?),
+            409 => Err(ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                message: answer.message_or_reason(),
+            }),
+            500 if message.contains("name is not valid") => Err(ForgeError::Invalid { message }),
+            422 if message.contains("protected") => Err(ForgeError::Forbidden {
+                host: self.rest.host().clone(),
+                message,
+            }),
+            _ => self.explain(repo, Err(answer.into_error())).await,
+        }
+    }
+
+    fn tag_of(&self, repo: &RepoId, row: WireTag) -> Result<Tag> {
+        let commit = row
+            .commit
+            .map_or_else(|| row.id.clone(), |c| c.sha().to_owned());
+        let annotated = !row.id.is_empty() && row.id != commit;
+        Ok(Tag {
+            html_url: self.web(&format!("{repo}/src/tag/{}", super::encoded(&row.name))),
+            commit_sha: wire::sha(self.rest.host(), &commit)?,
+            // Of a lightweight tag it is the commit's.
+            message: (annotated && !row.message.is_empty()).then_some(row.message),
+            annotated,
+            name: row.name,
+        })
+    }
+}

@@ -1,0 +1,584 @@
+//! Writing: one commit with one or many files
+//!
+//! The servers make commits that change nothing, delete without being asked twice, and say "done"
+//! where nothing was done. So what is there now is looked up first, and only real changes are sent.
+
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Forgejo,
+    contents::{At, checked_path},
+    wire,
+    write_errors::Sent,
+};
+use crate::forge::{
+    ConflictKind, Flavor, ForgeError, Result,
+    blob::{ObjectFormat, blob_id},
+    model::{CommitOpts, CommitOutcome, EntryKind, Expect, FileChange, RepoId, Sha, WrittenFile},
+};
+
+/// Paths looked up at once
+const AT_ONCE: usize = 6;
+/// Largest file that is read to be moved
+const MAX_MOVED: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    branch: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_branch: Option<&'a str>,
+    message: &'a str,
+    files: &'a [Operation],
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Operation {
+    #[serde(rename = "operation")]
+    action: &'static str,
+    pub(super) path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sha: Option<Sha>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_path: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answered {
+    commit: Option<AnsweredCommit>,
+    /// Deleted ones are `null`
+    #[serde(default, deserialize_with = "wire::or_default")]
+    files: Vec<Option<AnsweredFile>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnsweredFile {
+    #[serde(default, deserialize_with = "wire::or_default")]
+    path: String,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    sha: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnsweredCommit {
+    #[serde(default, deserialize_with = "wire::or_default")]
+    sha: String,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    html_url: String,
+    #[serde(default, deserialize_with = "wire::or_default")]
+    parents: Vec<wire::CommitRef>,
+}
+
+/// Where the commit goes
+#[derive(Debug)]
+enum Place {
+    /// The branch, at this commit
+    Branch(Sha),
+    /// A new branch from here; `from` is a branch that the server can start at
+    New { start: Sha, from: Option<String> },
+    /// The first commit of a repository
+    Empty,
+}
+
+impl Place {
+    fn head(&self) -> Option<&Sha> {
+        match self {
+            Self::Branch(sha) | Self::New { start: sha, .. } => Some(sha),
+            Self::Empty => None,
+        }
+    }
+}
+
+/// A change with what stands at its path now
+#[derive(Debug)]
+struct Planned {
+    operations: Vec<Operation>,
+    written: Option<WrittenFile>,
+}
+
+impl Forgejo {
+    pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
+        check(opts)?;
+        let place = self.place(repo, opts).await?;
+        if let Some(expected) = &opts.expected_head
+            && place.head() != Some(expected)
+        {
+            return Err(moved(&opts.branch, expected, place.head()));
+        }
+        let plans: Vec<_> = opts
+            .changes
+            .iter()
+            .map(|change| self.plan(repo, change, place.head()))
+            .collect();
+        let planned: Vec<Planned> = stream::iter(plans).buffered(AT_ONCE).try_collect().await?;
+        let (mut operations, mut files) = (Vec::new(), Vec::new());
+        for plan in planned {
+            operations.extend(plan.operations);
+            files.extend(plan.written);
+        }
+        if operations.is_empty() {
+            return self.nothing_to_do(repo, opts, place, files).await;
+        }
+        self.send(repo, opts, &place, &operations, files).await
+    }
+
+    async fn place(&self, repo: &RepoId, opts: &CommitOpts) -> Result<Place> {
+        if let Some(branch) = self.branch_if_any(repo, &opts.branch).await? {
+            return Ok(Place::Branch(branch.sha));
+        }
+        if self.wire_repo(repo).await?.empty {
+            return Ok(Place::Empty);
+        }
+        let Some(base) = &opts.base else {
+            return Err(ForgeError::NotFound {
+                host: self.rest.host().clone(),
+                what: format!("branch `{}` of `{repo}`", opts.branch),
+            });
+        };
+        if let Some(branch) = self.branch_if_any(repo, base).await? {
+            return Ok(Place::New {
+                start: branch.sha,
+                from: Some(branch.name),
+            });
+        }
+        Ok(Place::New {
+            start: self.resolve_rev(repo, base).await?,
+            from: None,
+        })
+    }
+
+    async fn plan(
+        &self,
+        repo: &RepoId,
+        change: &FileChange,
+        head: Option<&Sha>,
+    ) -> Result<Planned> {
+        match change {
+            FileChange::Write {
+                path,
+                content,
+                expect,
+            } => {
+                let now = self.now_at(repo, path, head).await?;
+                expected(path, expect, now.as_ref().map(|n| &n.0))?;
+                plan_write(path, content, now, head)
+            }
+            FileChange::Delete { path, expect } => {
+                let now = self.now_at(repo, path, head).await?;
+                expected(path, expect, now.as_ref().map(|n| &n.0))?;
+                let (sha, _) = now.ok_or_else(|| self.no_file(repo, path))?;
+                Ok(Planned {
+                    operations: vec![delete(path, sha)],
+                    written: None,
+                })
+            }
+            FileChange::Rename {
+                from,
+                to,
+                content,
+                expect,
+            } => {
+                let now = self.now_at(repo, from, head).await?;
+                expected(from, expect, now.as_ref().map(|n| &n.0))?;
+                let (sha, kind) = now.ok_or_else(|| self.no_file(repo, from))?;
+                if self.now_at(repo, to, head).await?.is_some() {
+                    return Err(ForgeError::Conflict {
+                        kind: ConflictKind::Exists,
+                        message: format!("`{to}` exists already"),
+                    });
+                }
+                let content = content.as_deref();
+                self.plan_move(repo, (from, to), content, (sha, kind), head)
+                    .await
+            }
+        }
+    }
+
+    async fn plan_move(
+        &self,
+        repo: &RepoId,
+        (from, to): (&str, &str),
+        content: Option<&[u8]>,
+        (sha, kind): (Sha, EntryKind),
+        head: Option<&Sha>,
+    ) -> Result<Planned> {
+        let format = head.map_or(ObjectFormat::Sha1, ObjectFormat::of);
+        let written = |sha| {
+            Some(WrittenFile {
+                path: to.to_owned(),
+                sha,
+            })
+        };
+        // Moved by these servers, a link would become a plain file.
+        if kind != EntryKind::File {
+            return Err(ForgeError::Unsupported {
+                message: format!(
+                    "{} cannot move `{from}`, which is not a plain file",
+                    self.rest.host()
+                ),
+            });
+        }
+        if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
+            return Ok(Planned {
+                operations: vec![Operation {
+                    action: "rename",
+                    path: to.to_owned(),
+                    content: None,
+                    sha: Some(sha.clone()),
+                    from_path: Some(from.to_owned()),
+                }],
+                written: written(sha),
+            });
+        }
+        let bytes = match (content, head) {
+            (Some(content), _) => content.to_vec(),
+            (None, Some(head)) => self.raw(repo, from, head, MAX_MOVED).await?,
+            (None, None) => return Err(self.no_file(repo, from)),
+        };
+        let id = blob_id(&bytes, format);
+        Ok(Planned {
+            operations: vec![delete(from, sha), write(to, &bytes, None)],
+            written: written(id),
+        })
+    }
+
+    /// Blob and kind of what is at a path; a directory cannot be written or deleted
+    pub(super) async fn now_at(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        head: Option<&Sha>,
+    ) -> Result<Option<(Sha, EntryKind)>> {
+        let Some(head) = head else { return Ok(None) };
+        match self.look_at(repo, path, head).await? {
+            At::Nothing => Ok(None),
+            At::Entry(entry) if entry.kind() != EntryKind::Dir => {
+                let kind = entry.kind();
+                Ok(Some((wire::sha(self.rest.host(), &entry.sha)?, kind)))
+            }
+            At::Entry(_) | At::Dir(_) => Err(ForgeError::Invalid {
+                message: format!("`{path}` is a directory, not a file"),
+            }),
+        }
+    }
+
+    async fn send(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        place: &Place,
+        operations: &[Operation],
+        mut files: Vec<WrittenFile>,
+    ) -> Result<CommitOutcome> {
+        let mut body = Body {
+            branch: &opts.branch,
+            new_branch: None,
+            message: &opts.message,
+            files: operations,
+        };
+        let mut made = None;
+        match place {
+            Place::New {
+                from: Some(base), ..
+            } => {
+                body.branch = base;
+                body.new_branch = Some(&opts.branch);
+            }
+            // The server starts a commit only from a branch, so make the branch first.
+            Place::New { start, from: None } => {
+                made = Some(self.make_branch(repo, &opts.branch, start.as_str()).await?);
+            }
+            Place::Branch(_) | Place::Empty => {}
+        }
+        let sent = Sent {
+            repo,
+            branch: &opts.branch,
+            head: place.head(),
+            operations,
+        };
+        let answer = self
+            .repo_post(repo, &["contents"])
+            .what(format!("branch `{}` of `{repo}`", opts.branch))
+            .json(&body)
+            .answer()
+            .await;
+        let answer = match answer {
+            Ok(answer) if answer.status.is_success() => answer,
+            other => {
+                if let Some(made) = made {
+                    self.take_back(repo, &made).await;
+                }
+                return Err(match other {
+                    Ok(answer) => self.write_error(&sent, answer).await,
+                    Err(error) => error,
+                });
+            }
+        };
+        let answered: Answered = answer.json()?;
+        for row in answered.files.iter().flatten() {
+            let written = files.iter_mut().find(|f| f.path == row.path);
+            if let (Some(written), Ok(sha)) = (written, Sha::parse(&row.sha)) {
+                written.sha = sha;
+            }
+        }
+        let Some(commit) = answered.commit else {
+            let tip = self.read_branch(repo, &opts.branch).await?.sha;
+            return Ok(self.outcome(repo, tip, place, files));
+        };
+        let sha = wire::sha(self.rest.host(), &commit.sha)?;
+        if let (Some(expected), Some(parent)) = (&opts.expected_head, commit.parents.first())
+            && parent.sha() != expected.as_str()
+        {
+            return Err(ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved {
+                    current: Some(sha.clone()),
+                },
+                message: format!(
+                    "`{}` moved from {} to {} in the very moment of writing, and commit {} \
+                     was made on top of that",
+                    opts.branch,
+                    expected.short(),
+                    parent.sha(),
+                    sha.short()
+                ),
+            });
+        }
+        let mut outcome = self.outcome(repo, sha, place, files);
+        if !commit.html_url.is_empty() {
+            outcome.html_url = commit.html_url;
+        }
+        Ok(outcome)
+    }
+
+    async fn nothing_to_do(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        place: Place,
+        files: Vec<WrittenFile>,
+    ) -> Result<CommitOutcome> {
+        let head = match &place {
+            Place::Branch(head) => head.clone(),
+            Place::New { start, .. } => {
+                let branch = self.make_branch(repo, &opts.branch, start.as_str()).await?;
+                branch.sha
+            }
+            Place::Empty => return Err(nothing_given()),
+        };
+        Ok(CommitOutcome {
+            unchanged: true,
+            ..self.outcome(repo, head, &place, files)
+        })
+    }
+
+    fn outcome(
+        &self,
+        repo: &RepoId,
+        sha: Sha,
+        place: &Place,
+        files: Vec<WrittenFile>,
+    ) -> CommitOutcome {
+        CommitOutcome {
+            html_url: self.web(&format!("{repo}/commit/{sha}")),
+            sha,
+            branch_created: !matches!(place, Place::Branch(_)),
+            unchanged: false,
+            files,
+        }
+    }
+
+    /// Remove a branch that was made for a commit which then failed
+    async fn take_back(&self, repo: &RepoId, made: &crate::forge::model::Branch) {
+        if let Ok(Some(now)) = self.branch_if_any(repo, &made.name).await
+            && now.sha == made.sha
+            && let Err(error) = self.remove_branch(repo, &made.name).await
+        {
+            tracing::warn!(branch = made.name, %error, "could not remove the unused branch");
+        }
+    }
+
+    fn no_file(&self, repo: &RepoId, path: &str) -> ForgeError {
+        ForgeError::NotFound {
+            host: self.rest.host().clone(),
+            what: format!("`{path}` in `{repo}`"),
+        }
+    }
+}
+
+fn plan_write(
+    path: &str,
+    content: &[u8],
+    now: Option<(Sha, EntryKind)>,
+    head: Option<&Sha>,
+) -> Result<Planned> {
+    let id = blob_id(content, head.map_or(ObjectFormat::Sha1, ObjectFormat::of));
+    let same = now == Some((id.clone(), EntryKind::File));
+    if let Some((_, EntryKind::Submodule)) = now {
+        return Err(ForgeError::Invalid {
+            message: format!("`{path}` is a submodule, not a file"),
+        });
+    }
+    let operations = if same {
+        Vec::new()
+    } else {
+        vec![write(path, content, now.map(|n| n.0))]
+    };
+    Ok(Planned {
+        operations,
+        written: Some(WrittenFile {
+            path: path.to_owned(),
+            sha: id,
+        }),
+    })
+}
+
+fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
+    Operation {
+        action: if now.is_some() { "update" } else { "create" },
+        path: path.to_owned(),
+        content: Some(base64::engine::general_purpose::STANDARD.encode(content)),
+        sha: now,
+        from_path: None,
+    }
+}
+
+fn delete(path: &str, sha: Sha) -> Operation {
+    Operation {
+        action: "delete",
+        path: path.to_owned(),
+        content: None,
+        sha: Some(sha),
+        from_path: None,
+    }
+}
+
+fn nothing_given() -> ForgeError {
+    ForgeError::Invalid {
+        message: "a commit needs at least one file".to_owned(),
+    }
+}
+
+/// What can be refused without asking the server
+fn check(opts: &CommitOpts) -> Result<()> {
+    if opts.changes.is_empty() {
+        return Err(nothing_given());
+    }
+    let mut seen = HashSet::new();
+    for change in &opts.changes {
+        let paths: Vec<&str> = match change {
+            FileChange::Write { path, .. } | FileChange::Delete { path, .. } => vec![path],
+            FileChange::Rename { from, to, .. } => vec![from, to],
+        };
+        for path in paths {
+            if checked_path(path)?.is_empty() {
+                return Err(ForgeError::Invalid {
+                    message: "the root of the repository is a directory, not a file".to_owned(),
+                });
+            }
+            if !seen.insert(path) {
+                return Err(ForgeError::Invalid {
+                    message: format!("`{path}` is named twice in one commit"),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn expected(path: &str, expect: &Expect, now: Option<&Sha>) -> Result<()> {
+    let message = match (expect, now) {
+        (Expect::Any, _) | (Expect::Absent, None) => return Ok(()),
+        (Expect::Blob(blob), Some(now)) if blob == now => return Ok(()),
+        (Expect::Absent, Some(now)) => format!("`{path}` exists already, as {now}"),
+        (Expect::Blob(blob), Some(now)) => {
+            format!("`{path}` has changed: it is {now} now, not {blob}")
+        }
+        (Expect::Blob(blob), None) => format!("`{path}` is gone; it was expected to be {blob}"),
+    };
+    Err(ForgeError::Conflict {
+        kind: ConflictKind::StaleFile {
+            path: path.to_owned(),
+            current: now.cloned(),
+        },
+        message,
+    })
+}
+
+fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
+    let at = now.map_or_else(|| "not there".to_owned(), |now| format!("at {now}"));
+    ForgeError::Conflict {
+        kind: ConflictKind::HeadMoved {
+            current: now.cloned(),
+        },
+        message: format!("branch `{branch}` is {at}, not at {expected}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opts(changes: Vec<FileChange>) -> CommitOpts {
+        CommitOpts {
+            branch: "main".to_owned(),
+            base: None,
+            message: "m".to_owned(),
+            changes,
+            expected_head: None,
+        }
+    }
+
+    fn put(path: &str) -> FileChange {
+        FileChange::Write {
+            path: path.to_owned(),
+            content: vec![],
+            expect: Expect::Any,
+        }
+    }
+
+    #[test]
+    fn commits_that_make_no_sense() {
+        assert!(check(&opts(vec![put("a"), put("b/c")])).is_ok());
+        assert!(check(&opts(vec![])).is_err());
+        assert!(check(&opts(vec![put("a"), put("a")])).is_err());
+        for bad in ["", "/a", "../a", "a//b", ".git/config"] {
+            assert!(check(&opts(vec![put(bad)])).is_err(), "{bad}");
+        }
+        let rename = FileChange::Rename {
+            from: "a".to_owned(),
+            to: "a".to_owned(),
+            content: None,
+            expect: Expect::Any,
+        };
+        assert!(check(&opts(vec![rename])).is_err());
+    }
+
+    #[test]
+    fn expectations() {
+        let blob = |c: &str| Sha::parse(&c.repeat(40)).unwrap();
+        let current = |r: Result<()>| match r.unwrap_err() {
+            ForgeError::Conflict {
+                kind: ConflictKind::StaleFile { current, .. },
+                ..
+            } => current,
+            other => panic!("{other:?}"),
+        };
+        assert!(expected("p", &Expect::Any, Some(&blob("a"))).is_ok());
+        assert!(expected("p", &Expect::Absent, None).is_ok());
+        assert!(expected("p", &Expect::Blob(blob("a")), Some(&blob("a"))).is_ok());
+        assert_eq!(
+            current(expected("p", &Expect::Absent, Some(&blob("a")))),
+            Some(blob("a"))
+        );
+        assert_eq!(
+            current(expected("p", &Expect::Blob(blob("b")), Some(&blob("a")))),
+            Some(blob("a"))
+        );
+        assert_eq!(current(expected("p", &Expect::Blob(blob("b")), None)), None);
+    }
+}

@@ -1,0 +1,274 @@
+//! Why a write was refused, from the words of the server
+//!
+//! The same stale file is 422, 409 or 400 by version, and a lost race may be 403, 409 or 500.
+
+use super::{Forgejo, write::Operation};
+use crate::forge::{
+    ConflictKind, ForgeError, Result,
+    model::{RepoId, Sha},
+    rest::Answer,
+};
+
+/// A write as it was sent
+#[derive(Debug)]
+pub(super) struct Sent<'a> {
+    pub(super) repo: &'a RepoId,
+    pub(super) branch: &'a str,
+    pub(super) head: Option<&'a Sha>,
+    pub(super) operations: &'a [Operation],
+}
+
+/// What the words mean
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning {
+    /// The file is another by now; what was given and what is there, where told
+    Stale {
+        given: Option<String>,
+        current: Option<Sha>,
+        path: Option<String>,
+    },
+    /// Somebody else pushed first
+    Race,
+    /// `a` and `a/b` cannot both be branches
+    NameClash,
+    BranchExists,
+    NoBranch,
+    BadPath,
+    Other,
+}
+
+impl Forgejo {
+    pub(super) async fn write_error(&self, sent: &Sent<'_>, answer: Answer) -> ForgeError {
+        let message = answer.message_or_reason();
+        match meaning(answer.status.as_u16(), &message) {
+            Meaning::Stale {
+                given,
+                current,
+                path,
+            } => self.stale(sent, message, given, current, path).await,
+            Meaning::NameClash => ForgeError::Conflict {
+                kind: ConflictKind::NameClash,
+                message,
+            },
+            // A branch that exists was not there a moment ago.
+            Meaning::Race | Meaning::BranchExists => self.head_moved(sent, message).await,
+            Meaning::NoBranch => {
+                let what = format!("branch `{}` of `{}`", sent.branch, sent.repo);
+                self.missing(sent.repo, what).await
+            }
+            // The server's text has a path of its own disk in it.
+            Meaning::BadPath => ForgeError::Invalid {
+                message: "a path leads out of the repository".to_owned(),
+            },
+            Meaning::Other => {
+                let error: Result<()> = Err(answer.into_error());
+                match self.explain(sent.repo, error).await {
+                    Err(error) => error,
+                    Ok(()) => ForgeError::Invalid { message },
+                }
+            }
+        }
+    }
+
+    async fn head_moved(&self, sent: &Sent<'_>, message: String) -> ForgeError {
+        let now = self.branch_if_any(sent.repo, sent.branch).await;
+        ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved {
+                current: now.ok().flatten().map(|b| b.sha),
+            },
+            message,
+        }
+    }
+
+    async fn stale(
+        &self,
+        sent: &Sent<'_>,
+        message: String,
+        given: Option<String>,
+        current: Option<Sha>,
+        path: Option<String>,
+    ) -> ForgeError {
+        let path = path
+            .or_else(|| {
+                let given = given?;
+                let mut same = sent
+                    .operations
+                    .iter()
+                    .filter(|op| op.sha.as_ref().is_some_and(|s| s.as_str() == given));
+                same.next().map(|op| op.path.clone())
+            })
+            .or_else(|| sent.operations.first().map(|op| op.path.clone()))
+            .unwrap_or_default();
+        let current = match current {
+            Some(current) => Some(current),
+            None => self.blob_now(sent, &path).await,
+        };
+        ForgeError::Conflict {
+            kind: ConflictKind::StaleFile { path, current },
+            message,
+        }
+    }
+
+    async fn blob_now(&self, sent: &Sent<'_>, path: &str) -> Option<Sha> {
+        let tip = self
+            .branch_if_any(sent.repo, sent.branch)
+            .await
+            .ok()
+            .flatten()
+            .map(|b| b.sha)
+            .or_else(|| sent.head.cloned())?;
+        let now = self
+            .now_at(sent.repo, path, Some(&tip))
+            .await
+            .ok()
+            .flatten();
+        now.map(|(sha, _)| sha)
+    }
+}
+
+fn meaning(status: u16, message: &str) -> Meaning {
+    let low = message.to_lowercase();
+    let has = |words: &str| low.contains(words);
+    if has("sha does not match") || has("sha doesn't match") {
+        return Meaning::Stale {
+            given: field(message, "given: "),
+            current: field(message, "expected: ").and_then(|s| Sha::parse(&s).ok()),
+            path: None,
+        };
+    }
+    if has("file already exists") {
+        return Meaning::Stale {
+            given: None,
+            current: None,
+            path: field_to_end(message, "path: "),
+        };
+    }
+    if has("branch does not exist") || has("branch doesn't exist") {
+        return Meaning::NoBranch;
+    }
+    if has("branch already exists") {
+        return Meaning::BranchExists;
+    }
+    if has("does not exist") && (has("rel_path") || has("path: ")) {
+        return Meaning::Stale {
+            given: None,
+            current: None,
+            path: field_to_end(message, "rel_path: ").or_else(|| field_to_end(message, "path: ")),
+        };
+    }
+    if has("; cannot create") && has("exists") {
+        return Meaning::NameClash;
+    }
+    if [
+        "push out of date",
+        "pushoutofdate",
+        "non-fast-forward",
+        "fetch first",
+        "reference already exists",
+        "cannot lock ref",
+        "failed to update ref",
+        "but expected",
+        "stale info",
+        "file has changed",
+        "commit id does not match",
+    ]
+    .iter()
+    .any(|words| has(words))
+    {
+        return Meaning::Race;
+    }
+    if status == 500 && (has("outside repository") || has("invalid path")) {
+        return Meaning::BadPath;
+    }
+    Meaning::Other
+}
+
+/// The value after a key in `[given: X, expected: Y]`
+fn field(message: &str, key: &str) -> Option<String> {
+    let rest = &message[message.find(key)? + key.len()..];
+    let value = rest.split([',', ']']).next()?.trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// The same for the last key, whose value may have commas and brackets in it
+fn field_to_end(message: &str, key: &str) -> Option<String> {
+    let rest = &message[message.find(key)? + key.len()..];
+    let value = rest
+        .rsplit_once(']')
+        .map_or(rest, |(value, _)| value)
+        .trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_their_meaning() {
+        let sha = "b".repeat(40);
+        assert_eq!(
+            meaning(
+                422,
+                &format!("sha does not match [given: abc, expected: {sha}]")
+            ),
+            Meaning::Stale {
+                given: Some("abc".to_owned()),
+                current: Sha::parse(&sha).ok(),
+                path: None
+            }
+        );
+        assert_eq!(
+            meaning(422, "repository file already exists [path: a, b]/c.txt]"),
+            Meaning::Stale {
+                given: None,
+                current: None,
+                path: Some("a, b]/c.txt".to_owned())
+            }
+        );
+        assert_eq!(
+            meaning(404, "object does not exist [id: , rel_path: a.txt]"),
+            Meaning::Stale {
+                given: None,
+                current: None,
+                path: Some("a.txt".to_owned())
+            }
+        );
+        for (status, message, expected) in [
+            (
+                404,
+                "branch does not exist [repo_id: 2 name: nope]",
+                Meaning::NoBranch,
+            ),
+            (
+                422,
+                "branch already exists [name: x]",
+                Meaning::BranchExists,
+            ),
+            (
+                403,
+                "cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; cannot create 'refs/heads/a/b'",
+                Meaning::NameClash,
+            ),
+            (
+                500,
+                "remote: error: cannot lock ref 'refs/heads/main': is at aa but expected bb",
+                Meaning::Race,
+            ),
+            (409, "PushOutOfDate Error: exit status 1", Meaning::Race),
+            (
+                500,
+                "! [rejected] main -> main (non-fast-forward)",
+                Meaning::Race,
+            ),
+            (
+                403,
+                "user cannot commit to repo [user: bob]",
+                Meaning::Other,
+            ),
+            (500, "is outside repository at '/x'", Meaning::BadPath),
+        ] {
+            assert_eq!(meaning(status, message), expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Reading files and directories
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+
+use super::{GitHub, commit::tree::WireTree, wire};
+use crate::{
+    forge::{
+        ForgeError, Result,
+        blob::{ObjectFormat, blob_id},
+        model::{Entry, EntryKind, File, RepoId, Sha},
+        rest::Call,
+    },
+    http::HeaderValue,
+};
+
+/// Directories are cut there without a word
+const MOST_ENTRIES: usize = 1000;
+/// Room for the JSON around a file that is not larger than the caller allows
+const ROOM: u64 = 8 * 1024 * 1024;
+
+/// A file, a link, a submodule, or a directory with its entries
+#[derive(Debug, Deserialize)]
+struct Found {
+    #[serde(rename = "type")]
+    kind: String,
+    path: String,
+    sha: wire::Oid,
+    #[serde(default)]
+    size: u64,
+    encoding: Option<String>,
+    content: Option<String>,
+    target: Option<String>,
+    submodule_git_url: Option<String>,
+    html_url: Option<String>,
+    #[serde(default)]
+    entries: Vec<WireEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireEntry {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+    path: String,
+    sha: wire::Oid,
+    #[serde(default)]
+    size: u64,
+    git_url: Option<String>,
+}
+
+impl From<WireEntry> for Entry {
+    fn from(row: WireEntry) -> Self {
+        let is_blob = row.git_url.is_none_or(|url| url.contains("/git/blobs/"));
+        let kind = match row.kind.as_str() {
+            "dir" => EntryKind::Dir,
+            "symlink" => EntryKind::Symlink,
+            "submodule" => EntryKind::Submodule,
+            // In lists a submodule is called a file.
+            _ if !is_blob => EntryKind::Submodule,
+            _ => EntryKind::File,
+        };
+        Self {
+            name: row.name,
+            path: row.path,
+            kind,
+            sha: row.sha.0,
+            size: row.size,
+        }
+    }
+}
+
+impl GitHub {
+    pub(super) async fn file(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        rev: Option<&str>,
+        max_bytes: u64,
+    ) -> Result<File> {
+        let invalid = |message: String| Err(ForgeError::Invalid { message });
+        let path = path.trim_matches('/');
+        if path.is_empty() {
+            return invalid("the root of a repository is a directory, not a file".to_owned());
+        }
+        let commit = self.resolve_for_read(repo, rev).await?;
+        let found = self.content(repo, path, &commit).await?;
+        if found.kind == "dir" {
+            return invalid(format!("`{path}` is a directory, not a file"));
+        }
+        if found.size > max_bytes {
+            return Err(ForgeError::TooLarge {
+                host: self.rest.host().clone(),
+                limit: max_bytes,
+            });
+        }
+        if found.kind == "symlink" {
+            let target = found.target.clone().unwrap_or_default();
+            return Ok(link(found, target, commit));
+        }
+        if found.kind == "submodule" {
+            return Ok(File {
+                path: found.path,
+                sha: found.sha.0,
+                size: 0,
+                content: Vec::new(),
+                kind: EntryKind::Submodule,
+                target: found.submodule_git_url,
+                commit,
+                html_url: found.html_url.unwrap_or_default(),
+            });
+        }
+        let content = match inline(&found) {
+            Some(content) => content,
+            None => self.raw(repo, path, &commit, max_bytes).await?,
+        };
+        // A link to a file is answered with that file: the id then belongs to other bytes.
+        if blob_id(&content, ObjectFormat::Sha1) != found.sha.0
+            && let Some(target) = self.link_target(repo, &found.sha.0, &content).await
+        {
+            return Ok(link(found, target, commit));
+        }
+        Ok(File {
+            path: found.path,
+            sha: found.sha.0,
+            size: content.len() as u64,
+            content,
+            kind: EntryKind::File,
+            target: None,
+            commit,
+            html_url: found.html_url.unwrap_or_default(),
+        })
+    }
+
+    async fn link_target(&self, repo: &RepoId, sha: &Sha, followed: &[u8]) -> Option<String> {
+        let answer = self
+            .get(repo, &["git", "blobs", sha.as_str()])
+            .header(http::header::ACCEPT, raw_media())
+            .send()
+            .await
+            .ok()?;
+        let own = &answer.body[..];
+        let is_link = own != followed && blob_id(own, ObjectFormat::Sha1) == *sha;
+        is_link.then(|| String::from_utf8_lossy(own).into_owned())
+    }
+
+    pub(super) async fn dir(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        rev: Option<&str>,
+    ) -> Result<Vec<Entry>> {
+        let path = path.trim_matches('/');
+        let commit = self.resolve_for_read(repo, rev).await?;
+        if path.is_empty() {
+            return self.tree_entries(repo, &commit, path).await;
+        }
+        let found = self.content(repo, path, &commit).await?;
+        if found.kind != "dir" {
+            return Err(ForgeError::Invalid {
+                message: format!("`{path}` is not a directory"),
+            });
+        }
+        if found.entries.len() >= MOST_ENTRIES {
+            return self.tree_entries(repo, &found.sha.0, path).await;
+        }
+        Ok(found.entries.into_iter().map(Into::into).collect())
+    }
+
+    /// The entries of a tree, or of the root of a commit; not cut at a thousand
+    async fn tree_entries(&self, repo: &RepoId, tree: &Sha, path: &str) -> Result<Vec<Entry>> {
+        let found: WireTree = self
+            .get(repo, &["git", "trees", tree.as_str()])
+            .what(format!("`{path}` of `{repo}`"))
+            .send()
+            .await?
+            .json()?;
+        if found.truncated {
+            return Err(ForgeError::Unsupported {
+                message: format!("`{path}` has more entries than GitHub tells"),
+            });
+        }
+        Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())
+    }
+
+    async fn content(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Found> {
+        self.content_call(repo, path, commit)
+            .header(
+                http::header::ACCEPT,
+                HeaderValue::from_static("application/vnd.github.object+json"),
+            )
+            .send()
+            .await?
+            .json()
+    }
+
+    /// Files over a megabyte have no content in JSON
+    async fn raw(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        commit: &Sha,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>> {
+        let answer = self
+            .content_call(repo, path, commit)
+            .header(http::header::ACCEPT, raw_media())
+            .max_body(max_bytes.saturating_add(ROOM))
+            .send()
+            .await?;
+        if answer.body.len() as u64 > max_bytes {
+            return Err(ForgeError::TooLarge {
+                host: self.rest.host().clone(),
+                limit: max_bytes,
+            });
+        }
+        Ok(answer.body.to_vec())
+    }
+
+    fn content_call(&self, repo: &RepoId, path: &str, commit: &Sha) -> Call<'_> {
+        self.get(repo, &["contents"])
+            .path(path)
+            .query("ref", commit)
+            .what(format!("`{path}` of `{repo}`"))
+    }
+}
+
+fn raw_media() -> HeaderValue {
+    HeaderValue::from_static("application/vnd.github.raw+json")
+}
+
+/// The bytes, where the answer has them all
+fn inline(found: &Found) -> Option<Vec<u8>> {
+    if found.encoding.as_deref() != Some("base64") {
+        return None;
+    }
+    let text: String = found.content.as_ref()?.split_whitespace().collect();
+    let bytes = STANDARD.decode(text).ok()?;
+    (bytes.len() as u64 == found.size || !bytes.is_empty()).then_some(bytes)
+}
+
+fn link(found: Found, target: String, commit: Sha) -> File {
+    File {
+        path: found.path,
+        sha: found.sha.0,
+        size: target.len() as u64,
+        content: target.clone().into_bytes(),
+        kind: EntryKind::Symlink,
+        target: Some(target),
+        commit,
+        html_url: found.html_url.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,205 @@
+//! What a branch demands: the branch's summary, its classic rule, and the rulesets, together
+//!
+//! None of the three alone is the truth, and who asks decides which of them can be read.
+
+use serde::Deserialize;
+
+use super::{GitHub, PAGE_LIMIT, branches::WireBranch, wire};
+use crate::forge::{
+    ForgeError, Result,
+    model::{Protection, RepoId},
+};
+
+#[derive(Debug, Deserialize)]
+struct Classic {
+    required_status_checks: Option<ClassicChecks>,
+    required_pull_request_reviews: Option<ClassicReviews>,
+    restrictions: Option<Restrictions>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ClassicChecks {
+    #[serde(default)]
+    strict: bool,
+    #[serde(default)]
+    contexts: Vec<String>,
+    #[serde(default)]
+    checks: Vec<Context>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ClassicReviews {
+    #[serde(default)]
+    required_approving_review_count: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct Restrictions {
+    #[serde(default)]
+    users: Vec<wire::User>,
+    #[serde(default)]
+    teams: Vec<Slug>,
+    #[serde(default)]
+    apps: Vec<Slug>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Slug {
+    slug: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Context {
+    context: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rule {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    parameters: Option<Parameters>,
+}
+
+/// Of all kinds of rules; other kinds have other parameters
+#[derive(Debug, Default, Deserialize)]
+struct Parameters {
+    #[serde(default)]
+    required_approving_review_count: u32,
+    #[serde(default)]
+    required_status_checks: Vec<Context>,
+    #[serde(default)]
+    strict_required_status_checks_policy: bool,
+}
+
+/// What the classic rule's own route told
+enum ClassicRule {
+    Known(Classic),
+    Absent,
+    Hidden,
+}
+
+impl GitHub {
+    pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
+        let (summary, rules) =
+            tokio::join!(self.wire_branch(repo, branch), self.rules(repo, branch));
+        let rules = rules?;
+        let mut found = Protection::none();
+        match summary {
+            Ok(summary) if summary.protected => {
+                self.add_classic(repo, branch, summary, &mut found).await?;
+            }
+            Ok(_) => {}
+            // Rulesets also cover branches that are yet to come.
+            Err(ForgeError::NotFound { .. }) if rules.as_ref().is_some_and(|r| !r.is_empty()) => {}
+            Err(error) => return Err(error),
+        }
+        match rules {
+            Some(rules) => rules
+                .into_iter()
+                .for_each(|rule| add_rule(&mut found, rule)),
+            None => found.partial = true,
+        }
+        found.block_on_rejected_reviews = found.required_approvals > 0;
+        Ok(found)
+    }
+
+    async fn add_classic(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        summary: WireBranch,
+        found: &mut Protection,
+    ) -> Result<()> {
+        found.protected = true;
+        match self.classic(repo, branch).await? {
+            ClassicRule::Absent => {}
+            ClassicRule::Known(rule) => add_classic_rule(found, rule),
+            ClassicRule::Hidden => {
+                found.partial = true;
+                let checks = summary.protection.and_then(|p| p.required_status_checks);
+                for context in checks.map(|c| c.contexts).unwrap_or_default() {
+                    add_check(found, context);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn classic(&self, repo: &RepoId, branch: &str) -> Result<ClassicRule> {
+        let answer = self
+            .get(repo, &["branches", branch, "protection"])
+            .answer()
+            .await?;
+        let message = answer.message();
+        match answer.status.as_u16() {
+            404 if message.contains("not protected") => Ok(ClassicRule::Absent),
+            // A plan without this feature has no rules.
+            403 if message.starts_with("Upgrade to") => Ok(ClassicRule::Absent),
+            403 | 404 => Ok(ClassicRule::Hidden),
+            _ => Ok(ClassicRule::Known(answer.ok()?.json()?)),
+        }
+    }
+
+    /// All active rules of rulesets; nothing where they may not be seen
+    async fn rules(&self, repo: &RepoId, branch: &str) -> Result<Option<Vec<Rule>>> {
+        let rules = self
+            .get(repo, &["rules", "branches", branch])
+            .all(PAGE_LIMIT)
+            .await;
+        match rules {
+            Ok(rules) => Ok(Some(rules)),
+            // A server that is too old for rulesets; a missing repository shows elsewhere.
+            Err(ForgeError::NotFound { .. }) => Ok(Some(Vec::new())),
+            Err(ForgeError::Forbidden { message, .. }) => {
+                Ok(message.starts_with("Upgrade to").then(Vec::new))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn add_classic_rule(found: &mut Protection, rule: Classic) {
+    if let Some(checks) = rule.required_status_checks {
+        found.require_up_to_date |= checks.strict;
+        let named = checks.checks.into_iter().map(|c| c.context);
+        for context in checks.contexts.into_iter().chain(named) {
+            add_check(found, context);
+        }
+    }
+    if let Some(reviews) = rule.required_pull_request_reviews {
+        let count = reviews.required_approving_review_count;
+        found.required_approvals = found.required_approvals.max(count);
+    }
+    if let Some(who) = rule.restrictions {
+        let users = who.users.into_iter().map(|u| u.login);
+        let teams = who.teams.into_iter().map(|t| format!("@{}", t.slug));
+        let apps = who.apps.into_iter().map(|a| a.slug);
+        found.push_whitelist = Some(users.chain(teams).chain(apps).collect());
+    }
+}
+
+fn add_rule(found: &mut Protection, rule: Rule) {
+    found.protected = true;
+    let parameters = rule.parameters.unwrap_or_default();
+    match rule.kind.as_str() {
+        "pull_request" => {
+            let count = parameters.required_approving_review_count;
+            found.required_approvals = found.required_approvals.max(count);
+        }
+        "required_status_checks" => {
+            found.require_up_to_date |= parameters.strict_required_status_checks_policy;
+            for check in parameters.required_status_checks {
+                add_check(found, check.context);
+            }
+        }
+        "merge_queue" => found.merge_queue = true,
+        _ => {}
+    }
+}
+
+fn add_check(found: &mut Protection, context: String) {
+    if !found.required_checks.contains(&context) {
+        found.required_checks.push(context);
+    }
+}

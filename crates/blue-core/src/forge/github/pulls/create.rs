@@ -1,0 +1,92 @@
+//! Opening a pull request
+
+use serde::Serialize;
+
+use super::{GitHub, Head, WirePull};
+use crate::forge::{
+    ConflictKind, ForgeError, Result,
+    model::{CreatePrOpts, PullRequest, RepoId},
+    rest::Answer,
+};
+
+#[derive(Debug, Serialize)]
+struct NewPull<'a> {
+    title: &'a str,
+    head: &'a str,
+    base: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'a str>,
+    draft: bool,
+}
+
+impl GitHub {
+    pub(in crate::forge::github) async fn open_pr(
+        &self,
+        opts: CreatePrOpts,
+    ) -> Result<PullRequest> {
+        let repo = &opts.repo;
+        let invalid = |message: String| Err(ForgeError::Invalid { message });
+        if opts.title.trim().is_empty() {
+            return invalid("a pull request needs a title".to_owned());
+        }
+        let head = Head::parse(&opts.head, repo);
+        let own = head.owner.eq_ignore_ascii_case(repo.owner());
+        // The short name is the only one that Enterprise Servers take for organisations' own.
+        let head = if own { head.branch } else { opts.head.as_str() };
+        if head == opts.base {
+            return invalid(format!("`{head}` cannot be merged into itself"));
+        }
+        if self.commits_to_merge(repo, head, &opts.base).await? == 0 {
+            return invalid(format!(
+                "nothing to merge: `{head}` has no commit that `{}` has not",
+                opts.base
+            ));
+        }
+        let body = NewPull {
+            title: &opts.title,
+            head,
+            base: &opts.base,
+            body: opts.body.as_deref(),
+            draft: opts.draft,
+        };
+        let answer = self.post(repo, &["pulls"]).json(&body).answer().await?;
+        if answer.status.as_u16() == 422 {
+            return Err(self.why_no_pr(&opts, head, answer).await);
+        }
+        let made = self.explained(repo, answer.ok()).await?;
+        Ok(made.json::<WirePull>()?.into())
+    }
+
+    async fn commits_to_merge(&self, repo: &RepoId, head: &str, base: &str) -> Result<u64> {
+        match self.compare_names(repo, base, head).await {
+            Ok(compared) => Ok(compared.ahead),
+            Err(ForgeError::NotFound { .. }) => {
+                self.wire_branch(repo, base).await?;
+                if !head.contains(':') {
+                    self.wire_branch(repo, head).await?;
+                }
+                Err(self.not_found(format!("branch `{head}` for `{repo}`")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn why_no_pr(&self, opts: &CreatePrOpts, head: &str, answer: Answer) -> ForgeError {
+        let message = answer.message_or_reason();
+        if message.contains("already exists") {
+            let twin = self.find_open_pr(&opts.repo, head, &opts.base).await;
+            let number = match twin {
+                Ok(Some(twin)) => format!(" (#{})", twin.number),
+                _ => String::new(),
+            };
+            return ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                message: format!("{message}{number}"),
+            };
+        }
+        if opts.draft && message.to_lowercase().contains("draft") {
+            return ForgeError::Unsupported { message };
+        }
+        answer.into_error()
+    }
+}

@@ -1,0 +1,120 @@
+//! What a pull request holds and what people and GitHub think of it
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::{super::commits::WireFile, GitHub, PAGE_LIMIT, WirePull, wire};
+use crate::forge::{
+    Result,
+    model::{ChangedFile, Mergeability, PrState, RepoId, Review, ReviewState},
+};
+
+/// Between two looks at a pull request that GitHub still computes
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Deserialize)]
+struct WireReview {
+    user: Option<wire::User>,
+    state: String,
+    commit_id: Option<wire::Oid>,
+    submitted_at: Option<Timestamp>,
+}
+
+impl GitHub {
+    pub(in crate::forge::github) async fn files_of_pr(
+        &self,
+        repo: &RepoId,
+        number: u64,
+    ) -> Result<Vec<ChangedFile>> {
+        let rows = self
+            .get(repo, &["pulls", &number.to_string(), "files"])
+            .what(format!("pull request #{number} of `{repo}`"))
+            .all::<WireFile>(PAGE_LIMIT)
+            .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    pub(in crate::forge::github) async fn reviews_of_pr(
+        &self,
+        repo: &RepoId,
+        number: u64,
+    ) -> Result<Vec<Review>> {
+        let text = number.to_string();
+        let rows = self
+            .get(repo, &["pulls", &text, "reviews"])
+            .what(format!("pull request #{number} of `{repo}`"))
+            .all::<WireReview>(PAGE_LIMIT);
+        let (pull, rows) = tokio::try_join!(self.wire_pull(repo, number), rows)?;
+        Ok(rows.into_iter().map(|row| review(row, &pull)).collect())
+    }
+
+    pub(in crate::forge::github) async fn wait_for_mergeability(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        patience: Duration,
+    ) -> Result<Mergeability> {
+        let pull = self
+            .known_pull(repo, number, Instant::now() + patience)
+            .await?;
+        Ok(pull.mergeability())
+    }
+
+    /// Look until GitHub knows whether it merges, or until `end`
+    pub(super) async fn known_pull(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        end: Instant,
+    ) -> Result<WirePull> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let pull = self.wire_pull(repo, number).await?;
+            if pull.mergeability() != Mergeability::Checking || Instant::now() + pause > end {
+                return Ok(pull);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl WirePull {
+    pub(super) fn mergeability(&self) -> Mergeability {
+        match self.state() {
+            PrState::Merged => return Mergeability::Merged,
+            PrState::Closed => return Mergeability::Closed,
+            PrState::Open => {}
+        }
+        match self.mergeable {
+            _ if self.draft => Mergeability::Draft,
+            _ if self.changed_files == Some(0) => Mergeability::Empty,
+            Some(true) => Mergeability::Clean,
+            Some(false) => Mergeability::Conflict,
+            None => Mergeability::Checking,
+        }
+    }
+}
+
+fn review(row: WireReview, pull: &WirePull) -> Review {
+    let state = match row.state.as_str() {
+        "APPROVED" => ReviewState::Approved,
+        "CHANGES_REQUESTED" => ReviewState::ChangesRequested,
+        "COMMENTED" => ReviewState::Commented,
+        "DISMISSED" => ReviewState::Dismissed,
+        _ => ReviewState::Pending,
+    };
+    let commit = row.commit_id.map(|c| c.0);
+    Review {
+        author: wire::login(row.user),
+        state,
+        official: None,
+        stale: commit.as_ref().is_some_and(|c| *c != pull.head.sha.0),
+        commit,
+        submitted: row.submitted_at,
+    }
+}

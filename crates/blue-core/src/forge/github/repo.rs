@@ -1,0 +1,96 @@
+//! Repositories
+
+use serde::Deserialize;
+
+use super::{GitHub, says_empty, wire};
+use crate::forge::{
+    ForgeError, Result,
+    model::{Permissions, RepoId, Repository},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireRepo {
+    name: String,
+    owner: wire::User,
+    description: Option<String>,
+    pub(super) default_branch: Option<String>,
+    #[serde(default)]
+    private: bool,
+    #[serde(default)]
+    fork: bool,
+    #[serde(default)]
+    pub(super) archived: bool,
+    #[serde(default)]
+    size: u64,
+    permissions: Option<WirePermissions>,
+    #[serde(default)]
+    html_url: String,
+    #[serde(default)]
+    clone_url: String,
+    #[serde(default)]
+    ssh_url: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct WirePermissions {
+    #[serde(default)]
+    admin: bool,
+    #[serde(default)]
+    push: bool,
+    #[serde(default)]
+    pull: bool,
+}
+
+impl WireRepo {
+    /// Unless the answer denies it
+    pub(super) fn may_push(&self) -> bool {
+        self.permissions.is_none_or(|p| p.push)
+    }
+}
+
+impl GitHub {
+    pub(super) async fn wire_repo(&self, repo: &RepoId) -> Result<WireRepo> {
+        self.get(repo, &[]).send().await?.json()
+    }
+
+    pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {
+        let found = self.wire_repo(repo).await?;
+        let id =
+            RepoId::parse(&found.owner.login, &found.name).map_err(|e| ForgeError::Unexpected {
+                host: self.rest.host().clone(),
+                status: 200,
+                message: e.to_string(),
+            })?;
+        // The size is rounded down and late: zero says "perhaps empty" and no more.
+        let empty = found.size == 0 && self.has_no_commit(&id).await?;
+        Ok(Repository {
+            id,
+            description: found.description.unwrap_or_default(),
+            default_branch: found.default_branch.unwrap_or_default(),
+            private: found.private,
+            fork: found.fork,
+            archived: found.archived,
+            empty,
+            permissions: found.permissions.map(|p| Permissions {
+                admin: p.admin,
+                push: p.push,
+                pull: p.pull,
+            }),
+            html_url: found.html_url,
+            clone_url: found.clone_url,
+            ssh_url: found.ssh_url,
+        })
+    }
+
+    async fn has_no_commit(&self, repo: &RepoId) -> Result<bool> {
+        let answer = self
+            .get(repo, &["commits"])
+            .query("per_page", 1)
+            .answer()
+            .await?;
+        if says_empty(&answer) {
+            return Ok(true);
+        }
+        answer.ok().map(|_| false)
+    }
+}

@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+
+use crate::{
+    forge::{
+        git_url::GitUrlError,
+        model::{BadName, Host},
+        token::{HostsError, TokenError},
+    },
+    git::GitError,
+    project::ConfigError,
+};
+
+/// Why no forge could be opened, sorted by what the caller can do
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing names a forge: no argument, remote, variable or `hosts.yaml`
+    #[error("there is no forge to ask")]
+    NoForge,
+    /// A forge, but neither the caller nor `cwd` names a repository on it
+    #[error("no repository is named, and `{cwd}` belongs to none")]
+    NoRepository { cwd: PathBuf },
+    /// The caller has to name the host
+    #[error("several forges could be meant: {}", names(.candidates))]
+    Ambiguous { candidates: Vec<Host> },
+    /// The caller has to name the remote, or write `forge:` in `.blue/config.yaml`
+    #[error("several remotes could be meant: {}", .remotes.join(", "))]
+    Remotes { remotes: Vec<String> },
+    #[error("there is no remote `{name}`, only {}", list(.remotes))]
+    NoSuchRemote { name: String, remotes: Vec<String> },
+    /// The remote is a path on this machine
+    #[error("the remote `{remote}` is a local path, which has no forge")]
+    Local { remote: String },
+    #[error("the URL of {} cannot be used", .remote.as_ref().map_or_else(|| "the repository".to_owned(), |r| format!("the remote `{r}`")))]
+    Url {
+        remote: Option<String>,
+        #[source]
+        source: GitUrlError,
+    },
+    #[error(transparent)]
+    Name(#[from] BadName),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+fn names(hosts: &[Host]) -> String {
+    let names: Vec<&str> = hosts.iter().map(Host::as_str).collect();
+    names.join(", ")
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none at all".to_owned();
+    }
+    names.join(", ")
+}

@@ -1,0 +1,271 @@
+//! From what a caller names to an open forge
+
+mod choose;
+mod error;
+mod here;
+mod known;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+pub use error::OpenError;
+use url::Url;
+
+use super::{
+    Endpoint, ForgeType,
+    detect::{DetectedType, Detection, detect_host},
+    git_url::GitUrl,
+    model::{Host, RepoId},
+    token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
+};
+use crate::{
+    clock::Clock,
+    git::Git,
+    http::{Credential, Http, HttpConfig},
+};
+
+/// What opening a forge depends on
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `$BLUE_HOME`: where `hosts.yaml` is
+    pub home: PathBuf,
+    pub vars: Vars,
+    pub http: HttpConfig,
+    /// Keep what was found in `.blue/config.yaml`
+    pub cache: bool,
+    /// Ask git's credential helpers for a token
+    pub git_credentials: bool,
+    /// Ask ssh which host an alias in a remote stands for
+    pub ssh_aliases: bool,
+}
+
+/// Finds and opens forges, as seen from one working directory
+#[derive(Debug)]
+pub struct Forges {
+    http: Arc<Http>,
+    settings: Settings,
+    cwd: PathBuf,
+    clock: Arc<dyn Clock>,
+    git: Git,
+    hosts: HostsFile,
+    /// Clients for hosts with a certificate or a plain address of their own
+    special: Mutex<HashMap<Host, Arc<Http>>>,
+}
+
+/// What a caller names; the rest is found
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ask {
+    pub host: Option<Host>,
+    pub owner: Option<String>,
+    pub name: Option<String>,
+    /// Remote of the working directory
+    pub remote: Option<String>,
+}
+
+/// A forge with all that is needed to reach it
+#[derive(Debug)]
+pub struct Located {
+    pub family: ForgeType,
+    pub endpoint: Endpoint,
+    pub repo: RepoId,
+    pub found: Detection,
+    pub http: Arc<Http>,
+    pub credential: Option<Credential>,
+    pub token: Option<TokenSource>,
+    /// To be said once, in this order
+    pub notices: Vec<String>,
+}
+
+/// A find, and how far its host can be believed
+#[derive(Debug, Clone)]
+pub(super) struct Find {
+    found: Detection,
+    /// Where the pages of the forge begin
+    base: Url,
+    username: Option<String>,
+    /// The user named this host: by argument, by variable or by cloning from it
+    confirmed: bool,
+    notices: Vec<String>,
+}
+
+/// What the working directory says
+#[derive(Debug, Clone)]
+pub struct Here {
+    pub found: Detection,
+    /// The remote it was read from
+    pub remote: Option<String>,
+    pub notices: Vec<String>,
+}
+
+impl Forges {
+    pub fn new(settings: Settings, cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        let hosts = HostsFile::new(&settings.home, settings.vars.get("HOME"));
+        Self {
+            http: Arc::new(Http::new(settings.http.clone())),
+            cwd: cwd.into(),
+            clock,
+            git: Git::default(),
+            hosts,
+            special: Mutex::default(),
+            settings,
+        }
+    }
+
+    /// Call git and ssh in another way
+    #[must_use]
+    pub fn with_git(mut self, git: Git) -> Self {
+        self.git = git;
+        self
+    }
+
+    /// Find the forge of the working directory; a folder without one is [`DetectedType::None`]
+    pub async fn detect_here(&self, remote: Option<&str>) -> Result<Here, OpenError> {
+        let none = |remote| Here {
+            found: Detection::none(),
+            remote,
+            notices: Vec::new(),
+        };
+        let here = match self.here(remote).await {
+            Ok(Some(here)) => here,
+            Ok(None) => return Ok(none(None)),
+            Err(OpenError::Local { remote }) => return Ok(none(Some(remote))),
+            Err(e) => return Err(e),
+        };
+        Ok(Here {
+            found: here.find.found,
+            remote: here.remote,
+            notices: here.find.notices,
+        })
+    }
+
+    /// Find the forge of any git URL; nothing is kept
+    pub async fn detect_url(&self, text: &str) -> Result<Detection, OpenError> {
+        match GitUrl::parse(text).map_err(|source| OpenError::Url {
+            remote: None,
+            source,
+        })? {
+            GitUrl::Local => Ok(Detection::none()),
+            GitUrl::Hosted(url) => {
+                let known = self.known()?;
+                let url = self.real_host(url).await;
+                Ok(self.find_url(&known, &url).await.found)
+            }
+        }
+    }
+
+    /// Find the forge and the token for what a caller names
+    pub async fn locate(&self, ask: &Ask) -> Result<Located, OpenError> {
+        let known = self.known()?;
+        let mut find = self.choose(&known, ask).await?;
+        let repo = self.repository(ask, &find)?;
+        let (Some(family), Some(endpoint)) = (find.found.kind.forge_type(), find.found.endpoint())
+        else {
+            return Err(OpenError::NoForge);
+        };
+        find.found.owner = Some(repo.owner().to_owned());
+        find.found.repo = Some(repo.name().to_owned());
+        let want = Want {
+            host: endpoint.host.clone(),
+            kind: find.found.kind,
+            family,
+            api: endpoint.api.clone(),
+            web: find.base.clone(),
+            username: find.username,
+            // A guess is nobody's word.
+            confirmed: find.confirmed && !find.found.guess,
+        };
+        let places = Places {
+            vars: &self.settings.vars,
+            hosts: &self.hosts,
+            git: self.settings.git_credentials.then_some(&self.git),
+            dir: &self.cwd,
+            now: self.clock.now(),
+        };
+        let token = resolve(places, &want).await?;
+        let mut notices = find.notices;
+        notices.extend(token.notice);
+        Ok(Located {
+            family,
+            http: self.http_for(&known, &endpoint.host),
+            endpoint,
+            repo,
+            found: find.found,
+            credential: token.credential,
+            token: token.source,
+            notices,
+        })
+    }
+
+    /// What `hosts.yaml` says of each host
+    pub fn hosts(&self) -> Result<Vec<HostEntry>, OpenError> {
+        Ok(self.hosts.load()?.entries)
+    }
+
+    /// Let tokens from variables go to a host; false if they might already
+    pub async fn trust(&self, host: &Host) -> Result<bool, OpenError> {
+        let found = self.find_host(&self.known()?, host).await.found;
+        // Without a type it is trusted with the tokens of both families.
+        let kind = (!found.guess).then_some(found.kind);
+        let (file, host, now) = (self.hosts.clone(), host.clone(), self.clock.now());
+        // The lock on the file may have to wait.
+        tokio::task::spawn_blocking(move || file.trust(&host, kind, now))
+            .await
+            .expect("the closure does not panic")
+            .map_err(OpenError::from)
+    }
+
+    fn repository(&self, ask: &Ask, find: &Find) -> Result<RepoId, OpenError> {
+        let owner = ask.owner.as_ref().or(find.found.owner.as_ref());
+        let name = ask.name.as_ref().or(find.found.repo.as_ref());
+        match (owner, name) {
+            (Some(owner), Some(name)) => Ok(RepoId::parse(owner, name)?),
+            _ => Err(OpenError::NoRepository {
+                cwd: self.cwd.clone(),
+            }),
+        }
+    }
+
+    async fn detect(&self, known: &known::Known, host: &Host, base: &Url) -> super::detect::Kind {
+        detect_host(&self.http_for(known, host), host, base).await
+    }
+
+    fn http_for(&self, known: &known::Known, host: &Host) -> Arc<Http> {
+        let Some(config) = known.http_config(host, &self.settings.http) else {
+            return self.http.clone();
+        };
+        self.special
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(host.clone())
+            .or_insert_with(|| Arc::new(Http::new(config)))
+            .clone()
+    }
+
+    fn known(&self) -> Result<known::Known, OpenError> {
+        Ok(known::Known {
+            servers: self.settings.vars.servers()?,
+            hosts: self.hosts.load()?,
+        })
+    }
+}
+
+impl Find {
+    fn new(found: Detection, base: Url) -> Self {
+        Self {
+            found,
+            base,
+            username: None,
+            confirmed: true,
+            notices: Vec::new(),
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.found.kind == DetectedType::None
+    }
+}

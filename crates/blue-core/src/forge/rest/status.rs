@@ -1,0 +1,71 @@
+//! The one place where a status becomes an error
+
+use std::time::Duration;
+
+use super::Answer;
+use crate::forge::{ConflictKind, ForgeError};
+
+pub(super) fn error_of(answer: &Answer) -> ForgeError {
+    let host = answer.host.clone();
+    let message = answer.message_or_reason();
+    match answer.status.as_u16() {
+        401 => ForgeError::Unauthorized { host, message },
+        429 => ForgeError::RateLimited {
+            host,
+            retry_after: retry_after(answer),
+        },
+        403 if is_rate_limit(answer, &message) => ForgeError::RateLimited {
+            host,
+            retry_after: retry_after(answer),
+        },
+        403 | 451 => ForgeError::Forbidden { host, message },
+        404 | 410 => ForgeError::NotFound {
+            host,
+            what: answer.what.clone(),
+        },
+        409 => ForgeError::Conflict {
+            kind: ConflictKind::Other,
+            message,
+        },
+        // 413 is also how Forgejo says that a quota is used up.
+        400 | 413 | 422 => ForgeError::Invalid { message },
+        423 => ForgeError::Archived { message },
+        status => ForgeError::Unexpected {
+            host,
+            status,
+            message,
+        },
+    }
+}
+
+fn is_rate_limit(answer: &Answer, message: &str) -> bool {
+    let message = message.to_lowercase();
+    answer.header("retry-after").is_some()
+        || answer.header("x-ratelimit-remaining") == Some("0")
+        || message.contains("rate limit")
+        || message.contains("abuse detection")
+}
+
+fn retry_after(answer: &Answer) -> Option<Duration> {
+    if let Some(text) = answer.header("retry-after") {
+        if let Ok(seconds) = text.trim().parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        return http_date(text).and_then(|at| until(answer, at));
+    }
+    let reset: i64 = answer.header("x-ratelimit-reset")?.parse().ok()?;
+    until(answer, reset)
+}
+
+/// How long it is until then by the server's own clock
+fn until(answer: &Answer, at: i64) -> Option<Duration> {
+    let now = http_date(answer.header("date")?)?;
+    Some(Duration::from_secs(u64::try_from(at - now).unwrap_or(0)))
+}
+
+fn http_date(text: &str) -> Option<i64> {
+    jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(text.trim())
+        .ok()
+        .map(jiff::Timestamp::as_second)
+}

@@ -1,0 +1,494 @@
+//! Nasty servers
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    extract::{Query, Request as In, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{any, get},
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+use super::{Answer, Call, Paging, Rest, pages::Seen, status};
+use crate::{
+    forge::{
+        ConflictKind, Endpoint, ForgeError,
+        model::{Host, Page},
+    },
+    http::{AuthScheme, Credential, Http, HttpConfig},
+    secret::Secret,
+};
+
+/// Every request that came: method, path with query, whether it had a token
+type Log = Arc<Mutex<Vec<(String, String, bool)>>>;
+
+async fn serve(router: Router<Log>) -> (Url, Log) {
+    let log = Log::default();
+    let state = log.clone();
+    let router = router
+        .with_state(log.clone())
+        .layer(axum::middleware::from_fn(
+            move |request: In, next: axum::middleware::Next| {
+                let log = state.clone();
+                async move {
+                    log.lock().unwrap().push((
+                        request.method().to_string(),
+                        request.uri().to_string(),
+                        request.headers().contains_key(header::AUTHORIZATION),
+                    ));
+                    next.run(request).await
+                }
+            },
+        ));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/v1/", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (Url::parse(&url).unwrap(), log)
+}
+
+fn rest(api: &Url) -> Rest {
+    let host = Host::of_url(api).unwrap();
+    let endpoint = Endpoint {
+        host: host.clone(),
+        api: api.clone(),
+    };
+    let credential = Credential {
+        host,
+        scheme: AuthScheme::Token,
+        token: Secret::new("s3cr3t-token"),
+    };
+    let paging = Paging {
+        size: "limit",
+        always_links: false,
+    };
+    Rest::new(
+        Arc::new(Http::new(HttpConfig::default())),
+        endpoint,
+        Some(credential),
+        paging,
+    )
+}
+
+fn nowhere() -> Rest {
+    rest(&Url::parse("https://git.example.org/sub/api/v1/").unwrap())
+}
+
+#[test]
+fn segments_are_encoded_once() {
+    let rest = nowhere();
+    let url = |call: Call<'_>| call.url().unwrap().to_string();
+    assert_eq!(
+        url(rest
+            .get(&["repos", "a", "b", "branches"])
+            .segment("feat/ü x#?%20+")),
+        "https://git.example.org/sub/api/v1/repos/a/b/branches/feat%2F%C3%BC%20x%23%3F%2520%2B"
+    );
+    assert_eq!(
+        url(rest
+            .get(&["contents"])
+            .path("d r/a%b.txt")
+            .query("ref", "a b&c")),
+        "https://git.example.org/sub/api/v1/contents/d%20r/a%25b.txt?ref=a+b%26c"
+    );
+    assert_eq!(
+        url(rest.get(&["x"]).path("a\\b/...c")),
+        "https://git.example.org/sub/api/v1/x/a%5Cb/...c"
+    );
+    for bad in ["", "..", "a/../b", "a//b", "a/", "."] {
+        assert!(rest.get(&["contents"]).path(bad).url().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn words_of_every_kind_of_body() {
+    let message = |body: &str| Answer::for_test(500, body).message();
+    for (body, expected) in [
+        ("", ""),
+        ("404 page not found\n", "404 page not found"),
+        ("<html><body>Bad gateway</body></html>", ""),
+        ("null", ""),
+        (r#"{"message":"a\nb\u0007","url":"u"}"#, "a b"),
+        (
+            r#"{"message":"not found","errors":["run 9: gone","x"]}"#,
+            "not found: run 9: gone: x",
+        ),
+        (r#"{"message":"m","errors":null}"#, "m"),
+        (r#"{"message":"","errors":[{"message":"inner"}]}"#, "inner"),
+        (
+            r#"{"message":"Validation Failed","errors":[{"resource":"Label","field":"name","code":"missing"}]}"#,
+            "Validation Failed: Label name missing",
+        ),
+        (
+            r#"{"Style":"merge","StdOut":"CONFLICT in a","Err":{}}"#,
+            "CONFLICT in a",
+        ),
+        (r#"{"error":"e"}"#, "e"),
+    ] {
+        assert_eq!(message(body), expected, "{body}");
+    }
+    assert_eq!(Answer::for_test(502, "").message_or_reason(), "bad gateway");
+}
+
+#[test]
+fn each_status_becomes_its_error() {
+    let error = |status: u16, headers: &[(&'static str, &str)], message: &str| {
+        let mut answer = Answer::for_test(status, &json!({ "message": message }).to_string());
+        for (name, value) in headers {
+            answer.headers.insert(*name, value.parse().unwrap());
+        }
+        status::error_of(&answer)
+    };
+    assert!(matches!(
+        error(401, &[], "m"),
+        ForgeError::Unauthorized { .. }
+    ));
+    assert!(
+        matches!(error(403, &[], "m"), ForgeError::Forbidden { message, .. } if message == "m")
+    );
+    assert!(matches!(error(404, &[], "m"), ForgeError::NotFound { what, .. } if what == "it"));
+    assert!(matches!(
+        error(409, &[], "m"),
+        ForgeError::Conflict {
+            kind: ConflictKind::Other,
+            ..
+        }
+    ));
+    assert!(matches!(error(413, &[], "m"), ForgeError::Invalid { .. }));
+    assert!(matches!(error(422, &[], "m"), ForgeError::Invalid { .. }));
+    assert!(matches!(error(423, &[], "m"), ForgeError::Archived { .. }));
+    assert!(matches!(
+        error(503, &[], ""),
+        ForgeError::Unexpected { status: 503, message, .. } if message == "service unavailable"
+    ));
+    let wait = |headers: &[(&'static str, &str)], status, message: &str| match error(
+        status, headers, message,
+    ) {
+        ForgeError::RateLimited { retry_after, .. } => retry_after.map(|d| d.as_secs()),
+        other => panic!("{other:?}"),
+    };
+    let date = ("date", "Sun, 15 Nov 2026 22:44:44 GMT");
+    assert_eq!(wait(&[("retry-after", "7")], 429, ""), Some(7));
+    assert_eq!(wait(&[], 429, ""), None);
+    assert_eq!(
+        wait(
+            &[("retry-after", "Sun, 15 Nov 2026 22:45:44 GMT"), date],
+            429,
+            ""
+        ),
+        Some(60)
+    );
+    assert_eq!(
+        wait(
+            &[
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "1794782714"),
+                date
+            ],
+            403,
+            ""
+        ),
+        Some(30)
+    );
+    assert_eq!(
+        wait(&[], 403, "You have exceeded a secondary rate limit"),
+        None
+    );
+}
+
+#[test]
+fn a_token_that_the_server_repeats_is_hidden() {
+    let mut answer = Answer::for_test(
+        401,
+        r#"{"message":"access token does not exist [sha: s3cr3t-token]"}"#,
+    );
+    answer.secret = Some(Secret::new("s3cr3t-token"));
+    assert_eq!(answer.message(), "access token does not exist [sha: ****]");
+}
+
+#[test]
+fn lists_with_nulls() {
+    let list = |body: &str| Answer::for_test(200, body).list::<u32>();
+    assert_eq!(list("null").unwrap(), Vec::<u32>::new());
+    assert_eq!(list("[1,null,2]").unwrap(), [1, 2]);
+    assert!(list("").is_err());
+    let error = Answer::for_test(200, r#"[{"a":"x"}]"#)
+        .list::<HashMap<String, u32>>()
+        .unwrap_err();
+    let ForgeError::Decode { source, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(source.path().to_string(), "[0].a");
+}
+
+#[test]
+fn links() {
+    let seen = |value: &str| {
+        let mut seen = Seen::default();
+        seen.read_link(value);
+        (seen.linked, seen.next, seen.last)
+    };
+    assert_eq!(
+        seen(
+            r#"<http://evil.example/x?limit=9&page=2>; rel="next",<http://evil.example/x?limit=9&page=7>; rel="last""#
+        ),
+        (true, Some(2), Some(7))
+    );
+    assert_eq!(seen("</x?page=3&a=%3C>; rel=next"), (true, Some(3), None));
+    assert_eq!(
+        seen(r#"<http://h/x?page=1>; rel="first""#),
+        (true, None, None)
+    );
+    assert_eq!(seen("nonsense"), (false, None, None));
+    assert_eq!(
+        seen(r#"<http://h/x?page=-1>; rel="next""#),
+        (false, None, None)
+    );
+}
+
+/// A list of numbers: how many, the server's own cap, and what it tells
+#[derive(Clone, Copy)]
+struct Numbers {
+    count: usize,
+    cap: usize,
+    skip_every: usize,
+    link: bool,
+    total: bool,
+}
+
+impl Numbers {
+    fn answer(self, query: &HashMap<String, String>) -> Response {
+        let number = |key: &str| query.get(key).and_then(|v| v.parse::<usize>().ok());
+        let (page, asked) = (number("page").unwrap_or(1), number("limit").unwrap_or(30));
+        let limit = asked.min(self.cap);
+        let rows: Vec<usize> = (0..self.count)
+            .skip((page - 1) * limit)
+            .take(limit)
+            .filter(|n| self.skip_every == 0 || n % self.skip_every != 0)
+            .collect();
+        let mut headers = HeaderMap::new();
+        let last = self.count.div_ceil(limit);
+        if self.link && last > 1 {
+            let next = if page < last {
+                format!(
+                    "<http://elsewhere.example/x?page={}>; rel=\"next\",",
+                    page + 1
+                )
+            } else {
+                String::new()
+            };
+            let link = format!("{next}<http://elsewhere.example/x?page={last}>; rel=\"last\"");
+            headers.insert(header::LINK, link.parse().unwrap());
+        }
+        if self.total {
+            headers.insert("x-total-count", self.count.into());
+        }
+        (headers, axum::Json(rows)).into_response()
+    }
+}
+
+async fn numbers(list: Numbers) -> (Rest, Log) {
+    let route =
+        get(move |Query(query): Query<HashMap<String, String>>| async move { list.answer(&query) });
+    let (api, log) = serve(Router::new().route("/api/v1/list", route)).await;
+    (rest(&api), log)
+}
+
+#[tokio::test]
+async fn whole_lists_however_the_server_counts() {
+    for (link, total) in [(true, true), (true, false), (false, true), (false, false)] {
+        for (count, cap) in [(0, 50), (1, 50), (50, 50), (51, 50), (230, 50), (230, 20)] {
+            let list = Numbers {
+                count,
+                cap,
+                skip_every: 0,
+                link,
+                total,
+            };
+            let (rest, _) = numbers(list).await;
+            let all: Vec<usize> = rest.get(&["list"]).all(50).await.unwrap();
+            let expected: Vec<usize> = (0..count).collect();
+            assert_eq!(
+                all, expected,
+                "{count} by {cap}, link {link}, total {total}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_short_page_is_not_the_last() {
+    let list = Numbers {
+        count: 120,
+        cap: 50,
+        skip_every: 7,
+        link: true,
+        total: true,
+    };
+    let (rest, log) = numbers(list).await;
+    let page = rest
+        .get(&["list"])
+        .page::<usize>(Page::first(50), 50)
+        .await
+        .unwrap();
+    assert!(page.items.len() < 50);
+    assert_eq!((page.next_page, page.total), (Some(2), Some(120)));
+    let all: Vec<usize> = rest.get(&["list"]).all(50).await.unwrap();
+    assert_eq!(all.len(), 120 - 120_usize.div_ceil(7));
+    let end = rest
+        .get(&["list"])
+        .page::<usize>(Page::new(3, 50), 50)
+        .await
+        .unwrap();
+    assert_eq!(end.next_page, None);
+    assert!(
+        log.lock()
+            .unwrap()
+            .iter()
+            .all(|(_, uri, _)| uri.starts_with("/api/v1/list?"))
+    );
+}
+
+#[tokio::test]
+async fn a_larger_page_than_the_server_gives_is_made_smaller() {
+    let list = Numbers {
+        count: 120,
+        cap: 50,
+        skip_every: 0,
+        link: false,
+        total: true,
+    };
+    let (rest, _) = numbers(list).await;
+    let page = rest
+        .get(&["list"])
+        .page::<usize>(Page::first(1000), 50)
+        .await
+        .unwrap();
+    assert_eq!((page.items.len(), page.next_page), (50, Some(2)));
+}
+
+#[tokio::test]
+async fn a_write_is_never_redirected() {
+    let moved = || async {
+        (
+            StatusCode::MOVED_PERMANENTLY,
+            [(header::LOCATION, "/api/v1/repos/alice/new1/branches")],
+        )
+    };
+    let router = Router::new()
+        .route("/api/v1/repos/alice/old/branches", any(moved))
+        .route("/api/v1/repos/alice/new1/branches", get(|| async { "[]" }));
+    let (api, log) = serve(router).await;
+    let rest = rest(&api);
+    let segments = ["repos", "alice", "old", "branches"];
+    for call in [
+        rest.post(&segments).json(&json!({})),
+        rest.put(&segments),
+        rest.patch(&segments),
+        rest.delete(&segments),
+    ] {
+        let error = call.send().await.unwrap_err();
+        assert_eq!(error.to_string(), "`alice/old` has moved to `alice/new1`");
+    }
+    assert_eq!(log.lock().unwrap().len(), 4);
+    // A read goes along, token and all: it is the same server.
+    let rows: Vec<Value> = rest.get(&segments).send().await.unwrap().list().unwrap();
+    assert!(rows.is_empty());
+    assert!(log.lock().unwrap().iter().all(|(_, _, token)| *token));
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_place_is_refused_and_gets_no_token() {
+    let (other, other_log) = serve(Router::new().fallback(|| async { "[]" })).await;
+    let target = other.to_string();
+    let router = Router::new()
+        .route(
+            "/api/v1/elsewhere",
+            get(move || async move { (StatusCode::FOUND, [(header::LOCATION, target)]) }),
+        )
+        .route(
+            "/api/v1/login",
+            get(|| async { (StatusCode::SEE_OTHER, [(header::LOCATION, "/user/login")]) }),
+        )
+        .route(
+            "/api/v1/circle",
+            get(|| async { (StatusCode::FOUND, [(header::LOCATION, "/api/v1/circle")]) }),
+        );
+    let (api, _) = serve(router).await;
+    let rest = rest(&api);
+    for path in ["elsewhere", "login", "circle"] {
+        let error = rest.get(&[path]).send().await.unwrap_err();
+        assert!(
+            matches!(error, ForgeError::Unexpected { .. }),
+            "{path}: {error:?}"
+        );
+    }
+    assert!(other_log.lock().unwrap().is_empty());
+    // A file that a forge keeps elsewhere is read without the token.
+    let answer = rest
+        .get(&["elsewhere"])
+        .keep_redirect()
+        .answer()
+        .await
+        .unwrap();
+    let target = answer.location(&api).unwrap();
+    rest.fetch_tail_without_token(target, 100, "file")
+        .await
+        .unwrap();
+    assert_eq!(other_log.lock().unwrap().len(), 1);
+    assert!(!other_log.lock().unwrap()[0].2);
+}
+
+#[tokio::test]
+async fn text_and_empty_answers_are_errors_with_words() {
+    let router = Router::new()
+        .route(
+            "/api/v1/text",
+            get(|| async { (StatusCode::FORBIDDEN, "go away") }),
+        )
+        .route(
+            "/api/v1/none",
+            get(|| async { StatusCode::METHOD_NOT_ALLOWED }),
+        )
+        .route("/api/v1/html", get(|| async { "<html>" }))
+        .route(
+            "/api/v1/big",
+            get(|State(_): State<Log>| async { "x".repeat(5_000) }),
+        );
+    let (api, _) = serve(router).await;
+    let rest = rest(&api);
+    let error = rest.get(&["text"]).send().await.unwrap_err();
+    assert_eq!(error.to_string(), "go away");
+    let error = rest.get(&["none"]).send().await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("answered 405: method not allowed"),
+        "{error}"
+    );
+    let answer = rest.get(&["html"]).send().await.unwrap();
+    assert!(matches!(
+        answer.list::<Value>(),
+        Err(ForgeError::Decode { .. })
+    ));
+    let error = rest.get(&["big"]).max_body(1_000).send().await.unwrap_err();
+    assert!(matches!(error, ForgeError::TooLarge { limit: 1_000, .. }));
+    let error = rest
+        .get(&["gone"])
+        .what("thing `x`")
+        .send()
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("thing `x` not found on 127.0.0.1:"),
+        "{error}"
+    );
+}

@@ -1,0 +1,229 @@
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use url::Url;
+
+use super::{
+    Binding, HostEntry, HostsFile, TokenError, TokenRef, TokenSource, Vars, hosts_file::Grant,
+};
+use crate::{
+    forge::{ForgeType, detect::DetectedType, model::Host},
+    git::Git,
+    http::{AuthScheme, Credential},
+    secret::Secret,
+    yaml::{self, ReadError},
+};
+
+const COMMAND_PATIENCE: Duration = Duration::from_secs(30);
+
+/// For whom a token is wanted
+#[derive(Debug, Clone)]
+pub(crate) struct Want {
+    pub(crate) host: Host,
+    pub(crate) kind: DetectedType,
+    pub(crate) family: ForgeType,
+    /// Where the token will be sent
+    pub(crate) api: Url,
+    /// Where git's helpers know a password for
+    pub(crate) web: Url,
+    pub(crate) username: Option<String>,
+    /// The user named this host: by argument, by variable or by cloning from it
+    pub(crate) confirmed: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    pub(crate) credential: Option<Credential>,
+    pub(crate) source: Option<TokenSource>,
+    /// To be said once
+    pub(crate) notice: Option<String>,
+}
+
+/// What tokens are looked for in
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub(crate) vars: &'a Vars,
+    pub(crate) hosts: &'a HostsFile,
+    pub(crate) git: Option<&'a Git>,
+    pub(crate) dir: &'a Path,
+    pub(crate) now: Timestamp,
+}
+
+/// Find the token for a host: variables, then `hosts.yaml`, then git's helpers
+pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved, TokenError> {
+    let mut refused = None;
+    for variable in Vars::token_names(want.family) {
+        let Some((token, source)) = from_variable(places.vars, variable)? else {
+            continue;
+        };
+        match permit(places, want, variable).await? {
+            Permit::Go(notice) => {
+                return Ok(Resolved {
+                    notice,
+                    ..want.resolved(token, source)
+                });
+            }
+            Permit::Refused(error) => {
+                refused.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(entry) = places.hosts.load()?.get(&want.host)
+        && let Some(token) = &entry.token
+    {
+        let (token, source) = from_entry(places, entry, token).await?;
+        return Ok(want.resolved(token, source));
+    }
+    if let Some(git) = places.git {
+        // A helper that cannot be run is no reason to fail: most repositories can be read without.
+        let found = git
+            .credential(places.dir, &want.web, want.username.as_deref())
+            .await;
+        if let Ok(Some(found)) = found {
+            return Ok(want.resolved(found.password, TokenSource::GitCredential));
+        }
+    }
+    refused.map_or_else(|| Ok(Resolved::default()), Err)
+}
+
+impl Want {
+    fn resolved(&self, token: Secret, source: TokenSource) -> Resolved {
+        let host = Host::of_url(&self.api).unwrap_or_else(|| self.host.clone());
+        let scheme = match self.family {
+            ForgeType::GitHub => AuthScheme::Bearer,
+            ForgeType::Forgejo => AuthScheme::Token,
+        };
+        Resolved {
+            credential: Some(Credential {
+                host,
+                scheme,
+                token,
+            }),
+            source: Some(source),
+            notice: None,
+        }
+    }
+}
+
+enum Permit {
+    Go(Option<String>),
+    Refused(TokenError),
+}
+
+async fn permit(places: Places<'_>, want: &Want, variable: &str) -> Result<Permit, TokenError> {
+    let refused = |bound, by| {
+        Permit::Refused(TokenError::Refused {
+            variable: variable.to_owned(),
+            host: want.host.clone(),
+            bound,
+            by,
+        })
+    };
+    if let Some(server) = places.vars.server_of(variable)? {
+        if server.host == want.host {
+            return Ok(Permit::Go(None));
+        }
+        let by = Binding::Variable(server.variable.to_owned());
+        return Ok(refused(vec![server.host], by));
+    }
+    let (hosts, asked, now) = (places.hosts.clone(), want.clone(), places.now);
+    // The lock on the file may have to wait.
+    let grant = tokio::task::spawn_blocking(move || {
+        hosts.grant(&asked.host, asked.kind, asked.family, asked.confirmed, now)
+    })
+    .await
+    .expect("the closure does not panic");
+    let natural = want.family == ForgeType::GitHub && want.host.as_str() == "github.com";
+    match grant {
+        Ok(Grant::Trusted) => Ok(Permit::Go(None)),
+        Ok(Grant::First) if natural => Ok(Permit::Go(None)),
+        Ok(Grant::First) => Ok(Permit::Go(Some(format!(
+            "the token in `{variable}` now belongs to {}, its first host, and goes to no other (`{}`)",
+            want.host,
+            places.hosts.path().display()
+        )))),
+        Ok(Grant::Refused(bound)) => Ok(refused(bound, Binding::Trust)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn from_variable(vars: &Vars, variable: &str) -> Result<Option<(Secret, TokenSource)>, TokenError> {
+    if let Some(value) = vars.get(variable) {
+        let source = TokenSource::Variable(variable.to_owned());
+        return Ok(Some((Secret::new(value), source)));
+    }
+    let variable = format!("{variable}_FILE");
+    let Some(path) = vars.get(&variable).map(PathBuf::from) else {
+        return Ok(None);
+    };
+    let token = read_token(&path, || format!("`{variable}`"))?;
+    Ok(Some((token, TokenSource::VariableFile { variable, path })))
+}
+
+async fn from_entry(
+    places: Places<'_>,
+    entry: &HostEntry,
+    token: &TokenRef,
+) -> Result<(Secret, TokenSource), TokenError> {
+    let host = &entry.host;
+    match token {
+        TokenRef::Variable(variable) => {
+            let value = places.vars.get(variable).ok_or_else(|| TokenError::Unset {
+                host: host.clone(),
+                variable: variable.clone(),
+            })?;
+            let source = TokenSource::HostsVariable(variable.clone());
+            Ok((Secret::new(value), source))
+        }
+        TokenRef::File(path) => {
+            let token = read_token(path, || host.to_string())?;
+            Ok((token, TokenSource::HostsFile(path.clone())))
+        }
+        TokenRef::Command(words) => {
+            let token = run(host, words).await?;
+            Ok((token, TokenSource::HostsCommand))
+        }
+    }
+}
+
+fn read_token(path: &Path, of: impl Fn() -> String) -> Result<Secret, TokenError> {
+    let unreadable = |source| TokenError::File {
+        of: of(),
+        path: path.to_owned(),
+        source,
+    };
+    let text = match yaml::read_small(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Err(unreadable(std::io::ErrorKind::NotFound.into())),
+        Err(ReadError::Io(source)) => return Err(unreadable(source)),
+        Err(e) => return Err(unreadable(std::io::Error::other(e.to_string()))),
+    };
+    let token = Secret::new(text);
+    if token.is_empty() {
+        return Err(TokenError::EmptyFile {
+            of: of(),
+            path: path.to_owned(),
+        });
+    }
+    Ok(token)
+}
+
+async fn run(host: &Host, words: &[String]) -> Result<Secret, TokenError> {
+    let failed = |message: String| TokenError::Command {
+        host: host.clone(),
+        message,
+    };
+    let (program, args) = words.split_first().ok_or_else(|| failed(String::new()))?;
+    let out = crate::git::run_program(program, args, COMMAND_PATIENCE)
+        .await
+        .map_err(|e| failed(e.to_string()))?;
+    // Only its first line: some password programs print notes below.
+    let token = Secret::new(out.lines().next().unwrap_or_default());
+    if token.is_empty() {
+        return Err(failed("it printed nothing".to_owned()));
+    }
+    Ok(token)
+}

@@ -1,0 +1,234 @@
+//! The one HTTP client: what every request of Blue goes through
+//!
+//! It never follows a redirect, sends a token only to the host the token is bound to, and reads
+//! no more of an answer than it was told to take. The process environment is not read: proxies
+//! and trust come from [`HttpConfig`].
+
+mod body;
+mod cache;
+mod config;
+mod connect;
+mod error;
+mod limits;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+pub use config::{HttpConfig, ProxyConfig};
+pub use error::HttpError;
+pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+pub use request::{AuthScheme, Credential, Request, Response};
+use tokio::{sync::Semaphore, time::Instant};
+
+use body::BodyError;
+use cache::Answers;
+use limits::Hold;
+
+/// The client; cheap to make, since TLS and sockets are set up at the first request
+#[derive(Debug, Default)]
+pub struct Http {
+    config: HttpConfig,
+    encrypted: OnceLock<reqwest::Client>,
+    plain: OnceLock<reqwest::Client>,
+    answers: OnceLock<Answers>,
+    hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+impl Http {
+    pub fn new(config: HttpConfig) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// Send a request and read its answer, whatever its status
+    ///
+    /// GET and HEAD are tried again after a failed connection, 502, 503, 504 and a limit that ends
+    /// soon; anything else only when no connection was made, so that nothing can have been done.
+    pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
+        let host = authority(&request.url);
+        if self.config.read_only && !request.repeatable() {
+            return Err(HttpError::ReadOnly {
+                host,
+                method: request.method,
+            });
+        }
+        if let Some(credential) = &request.credential {
+            credential.check(&request.url, &self.config.plain_http_hosts)?;
+        }
+        let Some(key) = self.answers().key(&request) else {
+            return self.send_patiently(&request, &host, None).await;
+        };
+        let kept = self.answers().get(&key);
+        let etag = kept.as_ref().map(|k| &k.etag);
+        let answer = self.send_patiently(&request, &host, etag).await?;
+        match kept {
+            Some(kept) if answer.status == StatusCode::NOT_MODIFIED => Ok(kept.confirmed(&answer)),
+            _ => {
+                self.answers().keep(key, &answer);
+                Ok(answer)
+            }
+        }
+    }
+
+    async fn send_patiently(
+        &self,
+        request: &Request,
+        host: &str,
+        etag: Option<&HeaderValue>,
+    ) -> Result<Response, HttpError> {
+        let turn = self.turn(host);
+        let _turn = turn.acquire().await.map_err(|e| HttpError::Setup {
+            message: e.to_string(),
+        })?;
+        let end = Instant::now() + self.time_for(request);
+        let mut tried = 0;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let outcome = self.send_once(request, host, etag, left).await;
+            let (outcome, again, after) = match outcome {
+                Ok(answer) => match limits::hold(&answer, &*self.config.clock) {
+                    Hold::No => return Ok(answer),
+                    Hold::Busy(after) => (Ok(answer), request.repeatable(), after),
+                    Hold::Limited(retry_after) => {
+                        let host = host.to_owned();
+                        let error = HttpError::RateLimited { host, retry_after };
+                        (Err(error), request.repeatable(), retry_after)
+                    }
+                },
+                Err(error) => {
+                    let again = match &error {
+                        HttpError::Unreachable { source, .. } => {
+                            source.is_connect() || request.repeatable()
+                        }
+                        _ => false,
+                    };
+                    (Err(error), again, None)
+                }
+            };
+            let spread = limits::backoff(self.config.backoff, tried);
+            let wait = after.map_or(spread, |after| after + spread);
+            let in_time = wait < end.saturating_duration_since(Instant::now());
+            if !again || !in_time || wait > self.config.max_wait || tried >= self.config.retries {
+                return outcome;
+            }
+            tried += 1;
+            tracing::debug!(%host, tried, ?wait, "trying again");
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn send_once(
+        &self,
+        request: &Request,
+        host: &str,
+        etag: Option<&HeaderValue>,
+        left: Duration,
+    ) -> Result<Response, HttpError> {
+        let whole = self.time_for(request);
+        let mut builder = self
+            .client(&request.url)?
+            .request(request.method.clone(), request.url.clone())
+            .headers(request.headers.clone())
+            .timeout(left);
+        if let Some(credential) = &request.credential {
+            builder = builder.header(http::header::AUTHORIZATION, credential.header()?);
+        }
+        if let Some(etag) = etag {
+            builder = builder.header(http::header::IF_NONE_MATCH, etag);
+        }
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        let start = Instant::now();
+        let answer = builder
+            .send()
+            .await
+            .map_err(|e| failure(e, host, whole, false))?;
+        let status = answer.status();
+        // The query stays out: it may hold a signature.
+        tracing::debug!(
+            method = %request.method,
+            %host,
+            path = request.url.path(),
+            status = status.as_u16(),
+            ms = start.elapsed().as_millis(),
+            "answer"
+        );
+        let limit = request.max_body.unwrap_or(self.config.max_body);
+        let read = match request.tail {
+            Some(keep) if status.is_success() => body::tail(answer, keep).await,
+            _ => body::whole(answer, limit).await,
+        };
+        read.map_err(|e| match e {
+            BodyError::TooLarge => HttpError::TooLarge {
+                host: host.to_owned(),
+                limit,
+            },
+            BodyError::Failed(e) => failure(e, host, whole, true),
+        })
+    }
+
+    fn time_for(&self, request: &Request) -> Duration {
+        request.timeout.unwrap_or(self.config.timeout)
+    }
+
+    fn client(&self, url: &url::Url) -> Result<&reqwest::Client, HttpError> {
+        let proxy = self.config.proxy.http.as_ref();
+        let encrypted_proxy = proxy.is_some_and(|p| p.expose().starts_with("https:"));
+        let (place, make): (_, fn(&HttpConfig) -> _) = if url.scheme() == "http" && !encrypted_proxy
+        {
+            (&self.plain, connect::plain)
+        } else {
+            (&self.encrypted, connect::encrypted)
+        };
+        if let Some(client) = place.get() {
+            return Ok(client);
+        }
+        let client = make(&self.config)?;
+        Ok(place.get_or_init(|| client))
+    }
+
+    fn answers(&self) -> &Answers {
+        self.answers
+            .get_or_init(|| Answers::new(self.config.cache_bytes))
+    }
+
+    /// The turns of one host: who holds one may have a request on its way
+    fn turn(&self, host: &str) -> Arc<Semaphore> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turns) = hosts.get(host) {
+            return Arc::clone(turns);
+        }
+        let turns = Arc::new(Semaphore::new(self.config.in_flight.max(1)));
+        hosts.insert(host.to_owned(), Arc::clone(&turns));
+        turns
+    }
+}
+
+/// Host and port as they are shown
+fn authority(url: &url::Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+fn failure(error: reqwest::Error, host: &str, limit: Duration, answering: bool) -> HttpError {
+    let (host, source) = (host.to_owned(), error.without_url());
+    if source.is_timeout() && !source.is_connect() {
+        HttpError::Timeout { host, after: limit }
+    } else if answering {
+        HttpError::Broken { host, source }
+    } else {
+        HttpError::Unreachable { host, source }
+    }
+}

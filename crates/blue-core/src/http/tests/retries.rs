@@ -1,0 +1,134 @@
+use std::time::Duration;
+
+use super::{
+    server::{OK, Server, Then},
+    *,
+};
+
+const BUSY: &str =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy";
+const LIMITED: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+const LIMITED_LONG: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 90\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+const SECONDARY: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 54\r\nConnection: close\r\n\r\n{\"message\":\"You have exceeded a secondary rate limit\"}";
+
+fn post(url: &str) -> Request {
+    let mut request = Request::new(Method::POST, url.parse().unwrap());
+    request.body = Some("{}".into());
+    request
+}
+
+#[tokio::test]
+async fn unavailable_twice_then_fine() {
+    let server = Server::texts(&[BUSY, BUSY, OK]).await;
+    let answer = Http::new(quick())
+        .send(get(&server.url("/")))
+        .await
+        .unwrap();
+    assert_eq!(&answer.body[..], b"fine");
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn unavailable_for_good_is_given_back() {
+    let server = Server::texts(&[BUSY]).await;
+    let answer = Http::new(quick())
+        .send(get(&server.url("/")))
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 503);
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_write_is_sent_once_whatever_the_answer() {
+    for (text, status) in [(BUSY, Some(503)), (LIMITED, None)] {
+        let server = Server::start(move |_| (text.into(), Then::Close)).await;
+        let outcome = Http::new(quick()).send(post(&server.url("/"))).await;
+        assert_eq!(outcome.ok().map(|a| a.status.as_u16()), status);
+        assert_eq!(server.seen().len(), 1);
+    }
+    let dropped = Server::start(|_| (Vec::new(), Then::Close)).await;
+    let outcome = Http::new(quick()).send(post(&dropped.url("/"))).await;
+    assert!(matches!(outcome, Err(HttpError::Unreachable { .. })));
+    assert_eq!(dropped.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_read_is_sent_again_when_the_connection_is_dropped() {
+    let server = Server::start(|n| match n {
+        0 => (Vec::new(), Then::Close),
+        _ => (OK.into(), Then::Close),
+    })
+    .await;
+    let answer = Http::new(quick())
+        .send(get(&server.url("/")))
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn a_write_is_tried_again_when_no_connection_was_made() {
+    // The port is free until the task below takes it.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    drop(listener);
+    let config = HttpConfig {
+        retries: 100,
+        backoff: Duration::from_millis(5),
+        max_wait: Duration::from_millis(50),
+        ..HttpConfig::default()
+    };
+    let http = Arc::new(Http::new(config));
+    let client = Arc::clone(&http);
+    let sent = tokio::spawn(async move { client.send(post(&format!("http://{addr}/"))).await });
+    tokio::task::yield_now().await;
+    let listener = tokio::net::TcpListener::bind(addr).await.unwrap();
+    let serve = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        server::read_head(&mut stream).await;
+        tokio::io::AsyncWriteExt::write_all(&mut stream, OK.as_bytes())
+            .await
+            .unwrap();
+        stream
+    };
+    let (answer, _stream) = tokio::join!(sent, serve);
+    assert_eq!(answer.unwrap().unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
+    let server = Server::texts(&[LIMITED, OK]).await;
+    let answer = Http::new(quick())
+        .send(get(&server.url("/")))
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 200);
+
+    for (text, seconds) in [(LIMITED_LONG, 90), (SECONDARY, 60)] {
+        let server = Server::start(move |_| (text.into(), Then::Close)).await;
+        let error = Http::new(quick())
+            .send(get(&server.url("/")))
+            .await
+            .unwrap_err();
+        let HttpError::RateLimited { retry_after, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(retry_after, Some(Duration::from_secs(seconds)));
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn further_tries_stay_within_the_time_limit() {
+    let server = Server::texts(&[BUSY]).await;
+    let config = HttpConfig {
+        timeout: Duration::from_millis(300),
+        backoff: Duration::from_secs(20),
+        ..HttpConfig::default()
+    };
+    let start = Instant::now();
+    let answer = Http::new(config).send(get(&server.url("/"))).await.unwrap();
+    assert_eq!(answer.status, 503);
+    assert!(start.elapsed() < Duration::from_secs(5));
+}

@@ -1,1 +1,0 @@
-//! The `.blue` folder of a repository

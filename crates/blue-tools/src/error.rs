@@ -1,0 +1,597 @@
+//! Every failure as a tool or command reports it, and all advice in one place
+//!
+//! Scripts and models branch on [`ErrorCode`]; people read the message and the hint. The message
+//! never repeats its source: whoever prints walks the chain once.
+
+use std::{error::Error, fmt, time::Duration};
+
+use blue_core::{
+    forge::{
+        ConflictKind, ForgeError, MergeBlock,
+        model::{BadName, Host},
+    },
+    http::HttpError,
+};
+
+type Source = Box<dyn Error + Send + Sync>;
+
+/// What kind of failure it is; a new kind is a new variant, never a new meaning
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    NotFound,
+    Unauthorized,
+    Forbidden,
+    NotMergeable,
+    Conflict,
+    Invalid,
+    Unsupported,
+    Archived,
+    RateLimited,
+    Unreachable,
+    TooLarge,
+    TokenHost,
+    ReadOnly,
+    Moved,
+    UnexpectedAnswer,
+    NoForge,
+    Ambiguous,
+    Git,
+    Config,
+    Io,
+    Usage,
+}
+
+impl ErrorCode {
+    /// Every code there is, in the order the documentation shows them
+    pub const ALL: &'static [Self] = &[
+        Self::NotFound,
+        Self::Unauthorized,
+        Self::Forbidden,
+        Self::NotMergeable,
+        Self::Conflict,
+        Self::Invalid,
+        Self::Unsupported,
+        Self::Archived,
+        Self::RateLimited,
+        Self::Unreachable,
+        Self::TooLarge,
+        Self::TokenHost,
+        Self::ReadOnly,
+        Self::Moved,
+        Self::UnexpectedAnswer,
+        Self::NoForge,
+        Self::Ambiguous,
+        Self::Git,
+        Self::Config,
+        Self::Io,
+        Self::Usage,
+    ];
+
+    /// As it is written in JSON
+    pub fn as_str(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// What it means, for the reference page
+    pub fn meaning(self) -> &'static str {
+        self.entry().1
+    }
+
+    fn entry(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NotFound => ("not_found", "no such thing, or not for this user"),
+            Self::Unauthorized => ("unauthorized", "the forge refused the token, or needs one"),
+            Self::Forbidden => ("forbidden", "the user or the token may not do this"),
+            Self::NotMergeable => ("not_mergeable", "the pull request cannot be merged now"),
+            Self::Conflict => (
+                "conflict",
+                "something else changed first, or exists already",
+            ),
+            Self::Invalid => ("invalid", "an argument makes no sense; it will never work"),
+            Self::Unsupported => (
+                "unsupported",
+                "this forge, or its version, has no such thing",
+            ),
+            Self::Archived => ("archived", "the repository is archived"),
+            Self::RateLimited => ("rate_limited", "the forge allows no more requests for now"),
+            Self::Unreachable => ("unreachable", "no connection to the forge"),
+            Self::TooLarge => ("too_large", "the answer is larger than Blue takes"),
+            Self::TokenHost => ("token_host", "the token belongs to another host"),
+            Self::ReadOnly => ("read_only", "only reading is allowed"),
+            Self::Moved => ("moved", "the repository was renamed or moved"),
+            Self::UnexpectedAnswer => ("unexpected_answer", "an answer Blue cannot make sense of"),
+            Self::NoForge => ("no_forge", "there is no forge to be found here"),
+            Self::Ambiguous => ("ambiguous", "more than one candidate; say which"),
+            Self::Git => ("git", "git itself failed"),
+            Self::Config => ("config", "a setting is wrong or missing"),
+            Self::Io => ("io", "a file, folder or port of this machine"),
+            Self::Usage => ("usage", "the command line is wrong"),
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure as it leaves Blue
+#[derive(Debug)]
+pub struct ToolError {
+    pub code: ErrorCode,
+    /// One line, lower case, no full stop; a forge's own words are kept whole
+    pub message: String,
+    /// What to do about it
+    pub hint: Option<String>,
+    /// The same call may work later without anything else changing
+    pub retryable: bool,
+    /// Status of the forge's answer, where that is all that is known
+    pub forge_status: Option<u16>,
+    source: Option<Source>,
+}
+
+impl ToolError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            retryable: false,
+            forge_status: None,
+            source: None,
+        }
+    }
+
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Source>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The message and each cause under it, without repeating one that says the same
+    pub fn chain(&self) -> Vec<String> {
+        let mut lines = vec![self.message.clone()];
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let line = blue_core::text::clean_line(&error.to_string());
+            if !line.is_empty() && !lines.iter().any(|said| said.contains(&line)) {
+                lines.push(line);
+            }
+            cause = error.source();
+        }
+        lines
+    }
+
+    /// Take message and cause of `error` apart
+    fn of(code: ErrorCode, error: impl Error + Send + Sync + 'static) -> Self {
+        let message = error.to_string();
+        Self::new(code, message).with_source(error)
+    }
+
+    fn hinted(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ToolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|s| s as _)
+    }
+}
+
+impl From<ForgeError> for ToolError {
+    fn from(error: ForgeError) -> Self {
+        let code = forge_code(&error);
+        let hint = forge_hint(&error);
+        let retryable = error.retryable();
+        let forge_status = match &error {
+            ForgeError::Unexpected { status, .. } => Some(*status),
+            _ => None,
+        };
+        Self {
+            retryable,
+            forge_status,
+            ..Self::of(code, error).hinted(hint)
+        }
+    }
+}
+
+impl From<HttpError> for ToolError {
+    fn from(error: HttpError) -> Self {
+        let (code, hint) = match &error {
+            HttpError::Unreachable { host, .. }
+            | HttpError::Timeout { host, .. }
+            | HttpError::Broken { host, .. } => {
+                (ErrorCode::Unreachable, Some(unreachable_hint(host)))
+            }
+            HttpError::RateLimited { .. } => (ErrorCode::RateLimited, None),
+            HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, None),
+            HttpError::TooLarge { .. } => (ErrorCode::TooLarge, Some(too_large_hint())),
+            HttpError::TokenHost { host, .. } => (ErrorCode::TokenHost, Some(trust_hint(host))),
+            HttpError::ReadOnly { .. } => (ErrorCode::ReadOnly, None),
+            HttpError::Setup { .. } => (ErrorCode::Config, Some(setup_hint())),
+        };
+        let retryable = matches!(code, ErrorCode::Unreachable | ErrorCode::RateLimited);
+        Self {
+            retryable,
+            ..Self::of(code, error).hinted(hint)
+        }
+    }
+}
+
+impl From<blue_core::forge::git_url::GitUrlError> for ToolError {
+    fn from(error: blue_core::forge::git_url::GitUrlError) -> Self {
+        Self::of(ErrorCode::Invalid, error)
+    }
+}
+
+impl From<BadName> for ToolError {
+    fn from(error: BadName) -> Self {
+        Self::of(ErrorCode::Invalid, error)
+    }
+}
+
+fn forge_code(error: &ForgeError) -> ErrorCode {
+    match error {
+        ForgeError::NotFound { .. } => ErrorCode::NotFound,
+        ForgeError::Unauthorized { .. } => ErrorCode::Unauthorized,
+        ForgeError::Forbidden { .. } => ErrorCode::Forbidden,
+        ForgeError::NotMergeable { .. } => ErrorCode::NotMergeable,
+        ForgeError::Conflict { .. } => ErrorCode::Conflict,
+        ForgeError::Invalid { .. } => ErrorCode::Invalid,
+        ForgeError::Unsupported { .. } => ErrorCode::Unsupported,
+        ForgeError::Archived { .. } => ErrorCode::Archived,
+        ForgeError::RateLimited { .. } => ErrorCode::RateLimited,
+        ForgeError::Unreachable { .. } => ErrorCode::Unreachable,
+        ForgeError::TooLarge { .. } => ErrorCode::TooLarge,
+        ForgeError::TokenHost { .. } => ErrorCode::TokenHost,
+        ForgeError::ReadOnly { .. } => ErrorCode::ReadOnly,
+        ForgeError::Moved { .. } => ErrorCode::Moved,
+        ForgeError::Unexpected { .. } | ForgeError::Decode { .. } => ErrorCode::UnexpectedAnswer,
+    }
+}
+
+fn forge_hint(error: &ForgeError) -> Option<String> {
+    let hint = match error {
+        ForgeError::NotFound { .. } => {
+            "check the spelling; a forge also says this of what the token may not see, and of an \
+             empty repository or a part of it that is switched off"
+        }
+        ForgeError::Unauthorized { host, .. } => return Some(token_hint(host)),
+        ForgeError::Forbidden { .. } => {
+            "`blue forge status` shows the user, the token's scopes and the rights in the repository"
+        }
+        ForgeError::NotMergeable { reason, .. } => return merge_hint(*reason).map(str::to_owned),
+        ForgeError::Conflict { kind, .. } => return Some(conflict_hint(kind)),
+        ForgeError::Archived { .. } => "unarchive the repository first, or use another one",
+        ForgeError::RateLimited { retry_after, .. } => return Some(rate_hint(*retry_after)),
+        ForgeError::Unreachable { host, .. } => return Some(unreachable_hint(host.as_str())),
+        ForgeError::TooLarge { .. } => return Some(too_large_hint()),
+        ForgeError::TokenHost { host, .. } => return Some(trust_hint(host.as_str())),
+        ForgeError::Moved { to, .. } => {
+            return Some(format!(
+                "use `{to}`, and update the remote with `git remote set-url`"
+            ));
+        }
+        ForgeError::Unexpected { status, .. } if *status >= 500 => {
+            "the forge has trouble of its own; try again, and look at its log if it stays"
+        }
+        ForgeError::Decode { .. } => {
+            "is this address really a forge, and of the type that `blue forge status` shows?"
+        }
+        ForgeError::Invalid { .. }
+        | ForgeError::Unsupported { .. }
+        | ForgeError::ReadOnly { .. }
+        | ForgeError::Unexpected { .. } => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
+    Some(match reason {
+        MergeBlock::Checking => "the forge is still computing; try again in a moment",
+        MergeBlock::Conflict => "merge or rebase the base branch into the head and push",
+        MergeBlock::Empty => "there is nothing to merge: push a commit, or close the pull request",
+        MergeBlock::Draft => "mark the pull request as ready first",
+        MergeBlock::Closed => "reopen the pull request first",
+        MergeBlock::Checks => "wait for the required checks, or see why they fail",
+        MergeBlock::Approvals => "ask for the missing approvals",
+        MergeBlock::ChangesRequested => "answer the review that asks for changes",
+        MergeBlock::ReviewRequested => "a requested review is still missing",
+        MergeBlock::Behind => "update the branch with its base, then try again",
+        MergeBlock::ProtectedFiles => "the change touches protected files; leave them out",
+        MergeBlock::NotPermitted => "ask somebody who may merge into this branch",
+        MergeBlock::Style => "the repository does not allow this merge style; try another",
+        MergeBlock::Signing => "the branch wants signed commits",
+        MergeBlock::Dependency => "merge the pull requests that this one depends on first",
+        MergeBlock::FastForward => "rebase onto the base branch, or choose another merge style",
+        MergeBlock::Queue => "the branch is merged through a queue; add the pull request to it",
+        MergeBlock::Other => return None,
+    })
+}
+
+fn conflict_hint(kind: &ConflictKind) -> String {
+    match kind {
+        ConflictKind::StaleFile { path, .. } => {
+            format!("somebody wrote `{path}` meanwhile: read it again and redo the change")
+        }
+        ConflictKind::HeadMoved { .. } => {
+            "the branch moved meanwhile: look at the new commits, then try again".to_owned()
+        }
+        ConflictKind::Exists => "use the one that exists, or choose another name".to_owned(),
+        ConflictKind::NameClash => {
+            "`a` and `a/b` cannot both exist: choose another name".to_owned()
+        }
+        ConflictKind::Merge => "merge or rebase by hand and push".to_owned(),
+        ConflictKind::Other => "read the present state and try again".to_owned(),
+    }
+}
+
+fn rate_hint(after: Option<Duration>) -> String {
+    match after {
+        Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
+        None => "wait a while; `blue forge status` shows what is left".to_owned(),
+    }
+}
+
+fn token_hint(host: &Host) -> String {
+    let names = if host.as_str() == "github.com" {
+        "`GITHUB_TOKEN`"
+    } else {
+        "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
+    };
+    format!("the token may be wrong, expired or revoked; set {names}, or an entry in `hosts.yaml`")
+}
+
+fn trust_hint(host: &str) -> String {
+    format!("if the token is meant for this host too: `blue forge trust {host}`")
+}
+
+fn unreachable_hint(host: &str) -> String {
+    format!(
+        "is `{host}` spelled right and running? behind a proxy set `HTTPS_PROXY`, with a private \
+         certificate `BLUE_CA_FILE`"
+    )
+}
+
+fn too_large_hint() -> String {
+    "ask for less: a smaller page, a part of the file, or a clone".to_owned()
+}
+
+fn setup_hint() -> String {
+    "look at `BLUE_CA_FILE`, the proxy variables and the token".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use blue_core::forge::model::Sha;
+
+    use super::*;
+
+    fn host() -> Host {
+        Host::parse("git.example.org").unwrap()
+    }
+
+    fn merge(reason: MergeBlock) -> ForgeError {
+        ForgeError::NotMergeable {
+            reason,
+            message: "no".to_owned(),
+        }
+    }
+
+    fn conflict(kind: ConflictKind) -> ForgeError {
+        ForgeError::Conflict {
+            kind,
+            message: "no".to_owned(),
+        }
+    }
+
+    fn unexpected(status: u16) -> ForgeError {
+        ForgeError::Unexpected {
+            host: host(),
+            status,
+            message: "oops".to_owned(),
+        }
+    }
+
+    /// Error, code, a part of the hint (none: no hint at all), retryable
+    fn table() -> Vec<(ForgeError, &'static str, Option<&'static str>, bool)> {
+        let said = || "no".to_owned();
+        let stale = ConflictKind::StaleFile {
+            path: "a.txt".to_owned(),
+            current: Some(Sha::parse(&"a".repeat(40)).unwrap()),
+        };
+        vec![
+            (
+                ForgeError::NotFound {
+                    host: host(),
+                    what: said(),
+                },
+                "not_found",
+                Some("may not see"),
+                false,
+            ),
+            (
+                ForgeError::Unauthorized {
+                    host: host(),
+                    message: said(),
+                },
+                "unauthorized",
+                Some("`FORGEJO_TOKEN`"),
+                false,
+            ),
+            (
+                ForgeError::Unauthorized {
+                    host: Host::parse("github.com").unwrap(),
+                    message: said(),
+                },
+                "unauthorized",
+                Some("set `GITHUB_TOKEN`"),
+                false,
+            ),
+            (
+                ForgeError::Forbidden {
+                    host: host(),
+                    message: said(),
+                },
+                "forbidden",
+                Some("blue forge status"),
+                false,
+            ),
+            (
+                merge(MergeBlock::Checking),
+                "not_mergeable",
+                Some("in a moment"),
+                true,
+            ),
+            (
+                merge(MergeBlock::Conflict),
+                "not_mergeable",
+                Some("rebase"),
+                false,
+            ),
+            (merge(MergeBlock::Other), "not_mergeable", None, false),
+            (conflict(stale), "conflict", Some("`a.txt`"), false),
+            (
+                conflict(ConflictKind::Exists),
+                "conflict",
+                Some("another name"),
+                false,
+            ),
+            (
+                ForgeError::Invalid { message: said() },
+                "invalid",
+                None,
+                false,
+            ),
+            (
+                ForgeError::Unsupported { message: said() },
+                "unsupported",
+                None,
+                false,
+            ),
+            (
+                ForgeError::Archived { message: said() },
+                "archived",
+                Some("unarchive"),
+                false,
+            ),
+            (
+                ForgeError::RateLimited {
+                    host: host(),
+                    retry_after: Some(Duration::from_secs(30)),
+                },
+                "rate_limited",
+                Some("in 30 s"),
+                true,
+            ),
+            (
+                ForgeError::Unreachable {
+                    host: host(),
+                    source: "refused".into(),
+                },
+                "unreachable",
+                Some("`git.example.org`"),
+                true,
+            ),
+            (
+                ForgeError::TooLarge {
+                    host: host(),
+                    limit: 1,
+                },
+                "too_large",
+                Some("less"),
+                false,
+            ),
+            (
+                ForgeError::TokenHost {
+                    bound: host(),
+                    host: host(),
+                },
+                "token_host",
+                Some("blue forge trust git.example.org"),
+                false,
+            ),
+            (
+                ForgeError::ReadOnly {
+                    host: host(),
+                    method: "POST".to_owned(),
+                },
+                "read_only",
+                None,
+                false,
+            ),
+            (
+                ForgeError::Moved {
+                    what: said(),
+                    to: "alice/new".to_owned(),
+                },
+                "moved",
+                Some("`alice/new`"),
+                false,
+            ),
+            (unexpected(418), "unexpected_answer", None, false),
+            (unexpected(500), "unexpected_answer", Some("its log"), false),
+            (unexpected(503), "unexpected_answer", Some("its log"), true),
+        ]
+    }
+
+    #[test]
+    fn each_error_of_a_forge_has_its_code_and_advice() {
+        for (error, code, hint, retryable) in table() {
+            let shown = format!("{error:?}");
+            let message = error.to_string();
+            let tool = ToolError::from(error);
+            assert_eq!(tool.code.as_str(), code, "{shown}");
+            assert_eq!(tool.message, message, "{shown}");
+            assert_eq!(tool.retryable, retryable, "{shown}");
+            match (hint, &tool.hint) {
+                (None, None) => {}
+                (Some(part), Some(whole)) => assert!(whole.contains(part), "{shown}: {whole}"),
+                other => panic!("{shown}: {other:?}"),
+            }
+        }
+        assert_eq!(ToolError::from(unexpected(418)).forge_status, Some(418));
+    }
+
+    #[test]
+    fn codes_are_snake_case_and_unlike() {
+        let names: HashSet<_> = ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+        for code in ErrorCode::ALL {
+            let snake = code
+                .as_str()
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b == b'_');
+            assert!(snake && !code.meaning().is_empty(), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_chain_says_each_thing_once() {
+        let error = ToolError::from(ForgeError::Unreachable {
+            host: host(),
+            source: "connection\nrefused".into(),
+        });
+        assert_eq!(
+            error.chain(),
+            ["could not reach git.example.org", "connection refused"]
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! The command line: what can be typed, and its help pages
+
+use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
+
+use blue_tools::{ErrorCode, ToolError};
+use clap::{CommandFactory, FromArgMatches, Parser, builder::styling, error::ErrorKind};
+
+use crate::{
+    commands::Command,
+    env::{self, Env, Group},
+    version::LINE,
+};
+
+/// Drive software development across repositories and forges
+///
+/// Blue speaks to GitHub, Gitea and Forgejo through one interface, finds out by itself which of
+/// them a repository lives on, and brings a small forge of its own to try things on.
+#[derive(Debug, Parser)]
+#[command(
+    name = "blue",
+    after_help = "`blue help COMMAND` or `blue COMMAND --help` tells more."
+)]
+#[command(
+    propagate_version = false,
+    arg_required_else_help = true,
+    infer_subcommands = false
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// Print exactly one JSON object on stdout, for errors too
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Work in this folder
+    #[arg(short = 'C', long = "cwd", value_name = "DIR", global = true)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Log to stderr; twice for more
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+}
+
+/// Read the command line; an `Err` is a help page, the version or a mistake
+pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    // `Auto` knows terminals but not our list of variables.
+    command = command.color(match (env.colour(true), env.colour(false)) {
+        (false, _) => clap::ColorChoice::Never,
+        (_, true) => clap::ColorChoice::Always,
+        _ => clap::ColorChoice::Auto,
+    });
+    let matches = command.try_get_matches_from_mut(argv)?;
+    Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+}
+
+/// Whether `--json` was typed, for when the rest cannot be understood
+pub(crate) fn wants_json(argv: &[OsString]) -> bool {
+    argv.iter()
+        .skip(1)
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--json")
+}
+
+/// A mistake on the command line in our own form: one message, one hint
+pub(crate) fn mistake(error: &clap::Error) -> ToolError {
+    let text = error.render().to_string().replace('\'', "`");
+    let mut lines = text.lines().map(str::trim);
+    let message: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    let message = message.join(" ");
+    let message = message
+        .strip_prefix("error: ")
+        .unwrap_or(&message)
+        .to_owned();
+    let mut hints = Vec::new();
+    for line in lines {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hints.push(tip.to_owned());
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            hints.push(format!("usage: `{usage}`"));
+        }
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return ToolError::new(ErrorCode::Usage, "no command given").with_hint(SEE_HELP);
+    }
+    let hint = if hints.is_empty() {
+        SEE_HELP.to_owned()
+    } else {
+        hints.join("; ")
+    };
+    ToolError::new(ErrorCode::Usage, message).with_hint(hint)
+}
+
+const SEE_HELP: &str = "`blue --help` lists the commands";
+
+/// The whole tree of commands with its help
+pub(crate) fn command() -> clap::Command {
+    let styles = styling::Styles::styled()
+        .header(styling::Style::new().bold())
+        .usage(styling::Style::new().bold())
+        .literal(styling::AnsiColor::Cyan.on_default())
+        .placeholder(styling::Style::new().dimmed());
+    let command = Cli::command()
+        .version(LINE.as_str())
+        .styles(styles)
+        .max_term_width(100);
+    with_variables(command, "")
+}
+
+/// Add the variables that a command looks at to its long help
+fn with_variables(mut command: clap::Command, path: &str) -> clap::Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|c| c.get_name().to_owned())
+        .collect();
+    let leaf = names.is_empty();
+    for name in names {
+        let below = format!("{path} {name}").trim().to_owned();
+        command = command.mut_subcommand(name, |c| with_variables(c, &below));
+    }
+    let text = variables(path);
+    if !(leaf || path.is_empty()) || text.is_empty() {
+        return command;
+    }
+    let before = command
+        .get_after_long_help()
+        .or_else(|| command.get_after_help())
+        .map(|text| format!("{text}\n\n"))
+        .unwrap_or_default();
+    command.after_long_help(format!("{before}{text}"))
+}
+
+fn variables(path: &str) -> String {
+    let mut text = String::new();
+    let width = env::ALL.iter().map(|v| v.name.len()).max().unwrap_or(0);
+    for group in Group::ALL {
+        let shown: Vec<_> = env::ALL
+            .iter()
+            .filter(|var| var.group == *group)
+            // The top page shows all; a command what is its own.
+            .filter(|var| path.is_empty() || var.commands.iter().any(|c| under(path, c)))
+            // Lower-case twins are in `docs/configuration.md`.
+            .filter(|var| var.name == var.name.to_uppercase())
+            .collect();
+        if shown.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "Environment, {}:", group.title().to_lowercase());
+        for var in shown {
+            let _ = writeln!(text, "  {:width$}  {}", var.name, var.what);
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}
+
+fn under(path: &str, command: &str) -> bool {
+    path == command
+        || path
+            .strip_prefix(command)
+            .is_some_and(|rest| rest.starts_with(' '))
+}

@@ -1,0 +1,75 @@
+//! `blue forge detect`
+
+use blue_core::{
+    forge::{
+        detect::{DetectedType, Detection, FoundBy, detect},
+        git_url::GitUrl,
+    },
+    http::Http,
+};
+
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// Find out which forge a repository or a URL belongs to
+///
+/// Looks at known hosts, then at the name, then asks the host itself; no token is sent. When
+/// nothing tells, GitHub is guessed and the answer says that it is a guess.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Git URL; the remote of the working directory if left out
+    url: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue forge detect
+  blue forge detect git@codeberg.org:forgejo/forgejo.git
+  blue forge detect https://git.example.org/alice/demo --json";
+
+pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    let http = Http::new(cx.env.http());
+    let detection = match GitUrl::parse(&args.url.unwrap_or_default())? {
+        GitUrl::Hosted(url) => detect(&http, &url).await,
+        GitUrl::Local => Detection::none(),
+    };
+    cx.screen.show(&detection).map_err(Stop::Output)
+}
+
+impl Report for Detection {
+    fn page(&self, page: &mut Page) {
+        if self.kind == DetectedType::None {
+            page.line(
+                "no forge: the repository is on this machine only",
+                Style::Plain,
+            );
+            return;
+        }
+        let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
+        page.fields(&[
+            ("Type", Cell::new(self.kind.as_str(), Style::Bold)),
+            ("Found by", found_by(self)),
+            ("Host", text(self.host.as_ref().map(ToString::to_string))),
+            (
+                "Repository",
+                text(self.repo_id().map(|repo| repo.to_string())),
+            ),
+            ("API", text(self.api_url.as_ref().map(ToString::to_string))),
+        ]);
+    }
+}
+
+/// How a forge was found, in words
+pub(super) fn found_by(detection: &Detection) -> Cell {
+    match detection.found_by {
+        Some(FoundBy::KnownHost) => "a host that Blue knows".into(),
+        Some(FoundBy::Name) => "the name of the host".into(),
+        Some(FoundBy::Probe) => "asking the host".into(),
+        Some(FoundBy::Config) => "configuration".into(),
+        Some(FoundBy::Fallback) => Cell::new("nothing: this is a guess", Style::Warn),
+        None => "".into(),
+    }
+}

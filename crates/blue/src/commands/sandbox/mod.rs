@@ -1,0 +1,95 @@
+//! `blue sandbox`
+
+mod listen;
+mod serve;
+
+use std::path::PathBuf;
+
+use blue_sandbox::{Config, Flavor, Seed};
+use blue_tools::{ErrorCode, ToolError};
+pub(super) use listen::Listen;
+pub(super) use serve::{Ready, serve};
+
+use super::{Cx, Stop};
+use crate::render::{Page, Report, Style};
+
+/// Run a small forge on this machine, for tests and for trying things
+///
+/// The same repositories are there through three doors: Gitea's REST API, GitHub's, and git over
+/// HTTP. It prints its address, users and tokens, and runs until Ctrl-C. With `--json` that is one
+/// line, printed once it is ready.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Keep everything in this folder; a temporary one if left out
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Address and port; anything but this machine itself gets a warning
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = Listen::parse)]
+    listen: Listen,
+    /// Which forge to be on the Gitea door
+    #[arg(long, value_enum, default_value_t)]
+    flavor: FlavorArg,
+    /// What a new folder begins with: `demo`, `empty` or a YAML file
+    #[arg(long, default_value = "empty")]
+    seed: String,
+    /// Let an admin order faults: delays, statuses, cut connections
+    #[arg(long)]
+    faults: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue sandbox --seed demo
+  blue sandbox --dir ./forge --listen 127.0.0.1:3000 --flavor forgejo
+  blue sandbox --json --faults";
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum FlavorArg {
+    #[default]
+    Gitea,
+    Forgejo,
+}
+
+pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    let config = Config {
+        dir: args.dir.map(|dir| cx.env.cwd().join(dir)),
+        listen: args.listen.address(),
+        flavor: match args.flavor {
+            FlavorArg::Gitea => Flavor::Gitea,
+            FlavorArg::Forgejo => Flavor::Forgejo,
+        },
+        seed: seed(cx, &args.seed)?,
+        faults: args.faults,
+        ..Config::default()
+    };
+    serve(cx, config, |ready| ready).await
+}
+
+fn seed(cx: &Cx, text: &str) -> Result<Seed, ToolError> {
+    match text {
+        "demo" => Ok(Seed::Demo),
+        "empty" => Ok(Seed::Empty),
+        path => {
+            let file = cx.env.cwd().join(path);
+            if file.is_file() {
+                return Ok(Seed::File(file));
+            }
+            let message = format!("`{path}` is neither `demo` nor `empty` nor a file");
+            Err(ToolError::new(ErrorCode::Usage, message))
+        }
+    }
+}
+
+impl Report for Ready {
+    fn page(&self, page: &mut Page) {
+        page.line(&format!("The sandbox runs at {}", self.url), Style::Bold)
+            .blank();
+        self.show_users(page);
+        page.blank().fields(&[
+            ("Gitea API", self.gitea_api.as_str().into()),
+            ("GitHub API", self.github_api.as_str().into()),
+        ]);
+        page.blank().line("Ctrl-C stops it.", Style::Dim);
+    }
+}

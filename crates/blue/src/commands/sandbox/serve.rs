@@ -1,0 +1,146 @@
+//! Start a sandbox, say so, and stop it cleanly
+
+use blue_sandbox::{Config, Error, Sandbox};
+use blue_tools::{ErrorCode, ToolError};
+use serde::Serialize;
+
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// What is to be known about a sandbox that runs
+#[derive(Debug, Serialize)]
+pub(crate) struct Ready {
+    pub(crate) url: String,
+    pub(crate) gitea_api: String,
+    pub(crate) github_api: String,
+    pub(crate) users: Vec<User>,
+}
+
+/// Its secrets are shown on purpose: they open nothing but this sandbox
+#[derive(Debug, Serialize)]
+pub(crate) struct User {
+    pub(crate) login: String,
+    pub(crate) password: String,
+    pub(crate) token: String,
+    pub(crate) admin: bool,
+}
+
+impl Ready {
+    fn of(sandbox: &Sandbox) -> Self {
+        let users = sandbox.users().iter().map(|user| User {
+            login: user.login.clone(),
+            password: user.password.expose().to_owned(),
+            token: user.token.expose().to_owned(),
+            admin: user.admin,
+        });
+        Self {
+            url: sandbox.url().to_owned(),
+            gitea_api: sandbox.gitea_api(),
+            github_api: sandbox.github_api(),
+            users: users.collect(),
+        }
+    }
+
+    pub(crate) fn show_users(&self, page: &mut Page) {
+        let row = |user: &User| -> Vec<Cell> {
+            vec![
+                Cell::new(&user.login, Style::Bold),
+                user.password.as_str().into(),
+                user.token.as_str().into(),
+                if user.admin { "admin" } else { "" }.into(),
+            ]
+        };
+        let rows: Vec<_> = self.users.iter().map(row).collect();
+        page.table(&["User", "Password", "Token", ""], &rows);
+    }
+}
+
+/// Run a sandbox until Ctrl-C or a polite kill; `told` makes what is printed once it is ready
+pub(crate) async fn serve<R: Report>(
+    cx: &Cx,
+    config: Config,
+    told: impl FnOnce(Ready) -> R,
+) -> Result<(), Stop> {
+    // Before the port is open: a signal that comes early must not kill a half-made sandbox.
+    let mut asked = Asked::listen()?;
+    let public = !config.listen.ip().is_loopback();
+    let sandbox = Sandbox::start(config).await.map_err(not_started)?;
+    if public {
+        let text = "everybody who can reach this machine can reach the sandbox, and whoever has \
+                    the tokens below can change all of it";
+        cx.screen.warn(text).map_err(Stop::Output)?;
+    }
+    let printed = cx.screen.show(&told(Ready::of(&sandbox)));
+    if printed.is_ok() {
+        asked.to_stop().await;
+    }
+    sandbox.shutdown().await;
+    printed.map_err(Stop::Output)
+}
+
+fn not_started(error: Error) -> ToolError {
+    let hint = match &error {
+        Error::Dir { .. } => Some("choose a folder that you may write to with `--dir`"),
+        Error::InUse(_) => Some("stop it, or choose another folder with `--dir`"),
+        Error::Listen { .. } => {
+            Some("choose another address with `--listen`; port 0 is any free one")
+        }
+        Error::Store(_) | Error::Recovery(_) => Some("a folder of its own is best: `--dir`"),
+        Error::Seed(_) => None,
+    };
+    let code = match &error {
+        Error::Seed(_) => ErrorCode::Config,
+        _ => ErrorCode::Io,
+    };
+    let message = error.to_string();
+    let mut failure = ToolError::new(code, message).with_source(error);
+    failure.hint = hint.map(str::to_owned);
+    failure
+}
+
+/// The signals that mean "please stop"
+struct Asked {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Asked {
+    #[cfg(unix)]
+    fn listen() -> Result<Self, ToolError> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let failed = |source| {
+            ToolError::new(ErrorCode::Io, "could not listen for signals").with_source(source)
+        };
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+        })
+    }
+
+    #[cfg(unix)]
+    async fn to_stop(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unnecessary_wraps, reason = "signals can fail elsewhere")]
+    fn listen() -> Result<Self, ToolError> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn to_stop(&mut self) {
+        // Without a handler there is nothing to wait for but the end of the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

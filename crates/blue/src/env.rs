@@ -1,0 +1,476 @@
+//! The only reader of the environment, and the one list of variables
+//!
+//! [`ALL`] documents what Blue looks at; help pages and `docs/configuration.md` are made from it.
+//! The environment is read once, into an [`Env`] that is passed down.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use blue_core::{
+    http::{HttpConfig, ProxyConfig},
+    secret::Secret,
+};
+use blue_tools::{ErrorCode, ToolError};
+
+/// A variable that Blue looks at
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Var {
+    pub(crate) name: &'static str,
+    pub(crate) group: Group,
+    pub(crate) what: &'static str,
+    /// What holds when it is not set; empty if there is nothing to say
+    pub(crate) default: &'static str,
+    /// Commands that look at it (`forge` means all below it); empty for every command
+    pub(crate) commands: &'static [&'static str],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Tokens,
+    Hosts,
+    Files,
+    Network,
+    Output,
+}
+
+impl Group {
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Tokens,
+        Self::Hosts,
+        Self::Files,
+        Self::Network,
+        Self::Output,
+    ];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Tokens => "Tokens",
+            Self::Hosts => "Which forge",
+            Self::Files => "Files",
+            Self::Network => "Network",
+            Self::Output => "Output",
+        }
+    }
+}
+
+const FORGE: &[&str] = &["forge"];
+
+const fn token(name: &'static str, what: &'static str) -> Var {
+    Var {
+        name,
+        group: Group::Tokens,
+        what,
+        default: "",
+        commands: FORGE,
+    }
+}
+
+const fn host(name: &'static str, what: &'static str, default: &'static str) -> Var {
+    Var {
+        name,
+        group: Group::Hosts,
+        what,
+        default,
+        commands: FORGE,
+    }
+}
+
+const fn network(name: &'static str, what: &'static str) -> Var {
+    Var {
+        name,
+        group: Group::Network,
+        what,
+        default: "",
+        commands: FORGE,
+    }
+}
+
+const fn output(name: &'static str, what: &'static str) -> Var {
+    Var {
+        name,
+        group: Group::Output,
+        what,
+        default: "",
+        commands: &[],
+    }
+}
+
+const BLUE_HOME: Var = Var {
+    name: "BLUE_HOME",
+    group: Group::Files,
+    what: "Folder of Blue's own files, `hosts.yaml` among them",
+    default: "`$XDG_CONFIG_HOME/blue`, else `~/.config/blue`",
+    commands: FORGE,
+};
+const XDG_CONFIG_HOME: Var = Var {
+    name: "XDG_CONFIG_HOME",
+    group: Group::Files,
+    what: "Where the folder of Blue is looked for when `BLUE_HOME` is not set",
+    default: "`~/.config`",
+    commands: FORGE,
+};
+const HOME: Var = Var {
+    name: "HOME",
+    group: Group::Files,
+    what: "The user's folder, for `~`",
+    default: "",
+    commands: FORGE,
+};
+const BLUE_GIT_CREDENTIALS: Var = Var {
+    name: "BLUE_GIT_CREDENTIALS",
+    group: Group::Tokens,
+    what: "`off`: do not ask `git credential fill` for a token",
+    default: "`on`",
+    commands: FORGE,
+};
+const BLUE_CA_FILE: Var = network(
+    "BLUE_CA_FILE",
+    "PEM file with certificates to trust beside the system's",
+);
+const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour");
+const CLICOLOR_FORCE: Var = output(
+    "CLICOLOR_FORCE",
+    "Anything but `0`: colour also when the output is not a terminal",
+);
+const TERM: Var = output("TERM", "`dumb`: no colour");
+const BLUE_LOG: Var = output(
+    "BLUE_LOG",
+    "What to log to stderr: `info`, `debug`, `blue_core=trace,warn`, …; wins over `-v`",
+);
+
+/// Every variable there is, in the order people see them
+pub(crate) const ALL: &[Var] = &[
+    token("GITHUB_TOKEN", "Token for GitHub"),
+    token("GITHUB_TOKEN_FILE", "File that holds the token for GitHub"),
+    token("GH_TOKEN", "Token for GitHub, after `GITHUB_TOKEN`"),
+    token("GH_TOKEN_FILE", "File that holds it"),
+    token("FORGEJO_TOKEN", "Token for Forgejo or Gitea"),
+    token("FORGEJO_TOKEN_FILE", "File that holds it"),
+    token(
+        "GITEA_TOKEN",
+        "Token for Forgejo or Gitea, after `FORGEJO_TOKEN`",
+    ),
+    token("GITEA_TOKEN_FILE", "File that holds it"),
+    BLUE_GIT_CREDENTIALS,
+    host(
+        "FORGEJO_URL",
+        "The Forgejo or Gitea that its token belongs to, and the forge outside of a repository",
+        "the first host that the token is used with",
+    ),
+    host("GITEA_URL", "The same, after `FORGEJO_URL`", ""),
+    host(
+        "GITHUB_SERVER_URL",
+        "The GitHub that its token belongs to: GitHub Enterprise, or what Actions sets",
+        "`https://github.com`",
+    ),
+    host(
+        "GITHUB_API_URL",
+        "Where the API of `GITHUB_SERVER_URL` begins",
+        "made from `GITHUB_SERVER_URL`",
+    ),
+    BLUE_HOME,
+    XDG_CONFIG_HOME,
+    HOME,
+    BLUE_CA_FILE,
+    network("HTTPS_PROXY", "Proxy for https; `https_proxy` wins"),
+    network("https_proxy", "Proxy for https"),
+    network("HTTP_PROXY", "Proxy for http; `http_proxy` wins"),
+    network("http_proxy", "Proxy for http"),
+    network("NO_PROXY", "Hosts reached without a proxy; `no_proxy` wins"),
+    network("no_proxy", "Hosts reached without a proxy"),
+    BLUE_LOG,
+    NO_COLOR,
+    CLICOLOR_FORCE,
+    TERM,
+];
+
+/// The environment as it was at the start
+#[derive(Clone, Default)]
+pub(crate) struct Env {
+    values: BTreeMap<String, OsString>,
+    cwd: PathBuf,
+}
+
+impl fmt::Debug for Env {
+    // Half of the values are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Env").finish_non_exhaustive()
+    }
+}
+
+impl Env {
+    /// Read the environment of the process
+    pub(crate) fn read() -> Self {
+        let values = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect();
+        Self {
+            values,
+            // A folder that was deleted under us: relative paths then fail where they are used.
+            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+        }
+    }
+
+    /// Work in another folder, as `-C` asks
+    pub(crate) fn enter(&mut self, dir: &Path) -> Result<(), ToolError> {
+        let dir = self.cwd.join(dir);
+        if !dir.is_dir() {
+            let message = format!("`{}` is not a folder", dir.display());
+            return Err(ToolError::new(ErrorCode::Usage, message));
+        }
+        self.cwd = dir;
+        Ok(())
+    }
+
+    /// The folder that the command works in
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Check what every command relies on
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        let broken: Vec<_> = ALL
+            .iter()
+            .filter(|var| {
+                self.values
+                    .get(var.name)
+                    .is_some_and(|v| v.to_str().is_none())
+            })
+            .map(|var| format!("{}: not valid UTF-8", var.name))
+            .collect();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        Err(ToolError::new(ErrorCode::Config, broken.join("; ")))
+    }
+
+    /// A variable by name; an empty one counts as not set
+    ///
+    /// For names that come from a file of the user's, such as `token: { env: NAME }`; everything
+    /// else is a constant of this module.
+    pub(crate) fn lookup(&self, name: &str) -> Option<String> {
+        let value = self.values.get(name)?.to_str()?;
+        (!value.trim().is_empty()).then(|| value.to_owned())
+    }
+
+    /// Folder of Blue's own files
+    pub(crate) fn blue_home(&self) -> Option<PathBuf> {
+        if let Some(home) = self.path(&BLUE_HOME) {
+            return Some(home);
+        }
+        let config = self
+            .path(&XDG_CONFIG_HOME)
+            // The specification says to ignore a relative one.
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(self.path(&HOME)?.join(".config")))?;
+        Some(config.join("blue"))
+    }
+
+    /// How to reach forges
+    pub(crate) fn http(&self) -> HttpConfig {
+        let proxy = |lower: &str, upper: &str| {
+            let value = self.lookup(lower).or_else(|| self.lookup(upper));
+            value.map(|v| v.trim().to_owned())
+        };
+        HttpConfig {
+            ca_file: self.path(&BLUE_CA_FILE),
+            proxy: ProxyConfig {
+                http: proxy("http_proxy", "HTTP_PROXY").map(Secret::new),
+                https: proxy("https_proxy", "HTTPS_PROXY").map(Secret::new),
+                no_proxy: proxy("no_proxy", "NO_PROXY"),
+            },
+            ..HttpConfig::default()
+        }
+    }
+
+    /// Whether git may be asked for a token
+    pub(crate) fn git_credentials(&self) -> Result<bool, ToolError> {
+        let value = self.lookup(BLUE_GIT_CREDENTIALS.name).unwrap_or_default();
+        match value.trim().to_lowercase().as_str() {
+            "" | "on" | "1" | "true" | "yes" => Ok(true),
+            "off" | "0" | "false" | "no" => Ok(false),
+            _ => Err(ToolError::new(
+                ErrorCode::Config,
+                format!(
+                    "{}: `{value}` is neither `on` nor `off`",
+                    BLUE_GIT_CREDENTIALS.name
+                ),
+            )),
+        }
+    }
+
+    /// What to log, if anything was asked for
+    pub(crate) fn log(&self) -> Option<String> {
+        self.lookup(BLUE_LOG.name)
+    }
+
+    /// Whether to colour what goes to a stream that is (not) a terminal
+    pub(crate) fn colour(&self, terminal: bool) -> bool {
+        if self.lookup(NO_COLOR.name).is_some() {
+            return false;
+        }
+        if self.lookup(CLICOLOR_FORCE.name).is_some_and(|v| v != "0") {
+            return true;
+        }
+        terminal && self.lookup(TERM.name).as_deref() != Some("dumb")
+    }
+
+    fn path(&self, var: &Var) -> Option<PathBuf> {
+        let value = self.values.get(var.name).filter(|v| !v.is_empty())?;
+        Some(self.cwd.join(value))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(values: &[(&str, &str)]) -> Self {
+        Self {
+            values: values
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), OsString::from(value)))
+                .collect(),
+            cwd: PathBuf::from("/project"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    const INTRO: &str = "\
+# Configuration
+
+Made from `crates/blue/src/env.rs`; after a change there run `BLUE_UPDATE=1 cargo test -p blue`.
+
+Blue needs no configuration to look around. To write to a forge it needs a token; where tokens are
+looked for, and to which host they may go, is told in [security.md](security.md).
+
+An empty variable counts as one that is not set. A file named by a `…_FILE` variable may end with a
+line break. A setting that makes no sense ends the program with exit code 64.
+";
+
+    const FILES: &str = "
+## Files
+
+| file | what |
+|---|---|
+| `.blue/config.yaml` in a repository | `forge:` with `type`, `host`, `owner`, `repo`: what was found out about its remote; an edit by a person wins, all other keys and comments are kept |
+| `$BLUE_HOME/hosts.yaml` | per host: type, API address, where its token is (name of a variable, file or command), CA file, and which token may go there |
+";
+
+    fn configuration_page() -> String {
+        let mut page = INTRO.to_owned();
+        for group in Group::ALL {
+            let _ = write!(
+                page,
+                "\n## {}\n\n| variable | what it does | if not set | looked at by |\n|---|---|---|---|\n",
+                if *group == Group::Files {
+                    "Folders"
+                } else {
+                    group.title()
+                }
+            );
+            for var in ALL.iter().filter(|var| var.group == *group) {
+                let commands: Vec<_> = var.commands.iter().map(|c| format!("`blue {c}`")).collect();
+                let commands = if commands.is_empty() {
+                    "every command".to_owned()
+                } else {
+                    commands.join(", ")
+                };
+                let _ = writeln!(
+                    page,
+                    "| `{}` | {} | {} | {commands} |",
+                    var.name, var.what, var.default
+                );
+            }
+        }
+        page + FILES
+    }
+
+    #[test]
+    fn the_configuration_page_is_fresh() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let page = configuration_page();
+        if Env::read().lookup("BLUE_UPDATE").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            page == written,
+            "docs/configuration.md is stale: run `BLUE_UPDATE=1 cargo test -p blue`"
+        );
+    }
+
+    #[test]
+    fn a_variable_is_listed_once_and_described() {
+        for (at, var) in ALL.iter().enumerate() {
+            assert!(
+                ALL[..at].iter().all(|other| other.name != var.name),
+                "{}",
+                var.name
+            );
+            assert!(
+                !var.what.is_empty() && !var.what.ends_with('.'),
+                "{}",
+                var.name
+            );
+        }
+    }
+
+    #[test]
+    fn blue_home_falls_back_to_the_usual_places() {
+        let home = |values: &[(&str, &str)]| Env::of(values).blue_home();
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(home(&[]), None);
+        assert_eq!(home(&[("HOME", "/h")]), path("/h/.config/blue"));
+        assert_eq!(
+            home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]),
+            path("/x/blue")
+        );
+        assert_eq!(
+            home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")]),
+            path("/h/.config/blue")
+        );
+        assert_eq!(home(&[("HOME", "/h"), ("BLUE_HOME", "/b")]), path("/b"));
+        assert_eq!(home(&[("BLUE_HOME", "b")]), path("/project/b"));
+    }
+
+    #[test]
+    fn colour_is_for_terminals_that_want_it() {
+        let colour = |values: &[(&str, &str)], terminal| Env::of(values).colour(terminal);
+        assert!(colour(&[], true));
+        assert!(!colour(&[], false));
+        assert!(!colour(&[("TERM", "dumb")], true));
+        assert!(!colour(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
+        assert!(colour(&[("NO_COLOR", "")], true), "empty counts as not set");
+        assert!(colour(&[("CLICOLOR_FORCE", "1")], false));
+        assert!(!colour(&[("CLICOLOR_FORCE", "0")], false));
+    }
+
+    #[test]
+    fn lower_case_proxies_win() {
+        let env = Env::of(&[("HTTPS_PROXY", "http://up"), ("https_proxy", "http://low")]);
+        let proxy = env.http().proxy;
+        assert_eq!(proxy.https, Some(Secret::new("http://low")));
+        assert_eq!(proxy.http, None);
+    }
+
+    #[test]
+    fn git_credentials_are_on_or_off() {
+        let asked = |value| Env::of(&[("BLUE_GIT_CREDENTIALS", value)]).git_credentials();
+        assert!(asked("").unwrap() && asked("on").unwrap());
+        assert!(!asked("off").unwrap() && !asked("0").unwrap());
+        assert_eq!(asked("maybe").unwrap_err().code, ErrorCode::Config);
+    }
+
+    #[test]
+    fn debug_shows_no_value() {
+        let env = Env::of(&[("GITHUB_TOKEN", "hunter2")]);
+        assert!(!format!("{env:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,3 @@
+//! The program from outside, and the tree it is made from
+
+mod tidy;
