@@ -57,8 +57,15 @@ async fn a_file_is_created(cx: Cx) -> Result<()> {
     assert_eq!(cx.lab.raw(&repo, "main", "docs/new.txt").await?, b"new\n");
     let blob = cx.lab.blob(&repo, "main", "docs/new.txt").await?;
     assert_eq!(done.files.len(), 1);
-    assert_eq!((done.files[0].path.as_str(), Some(&done.files[0].sha)), ("docs/new.txt", blob.as_ref()));
-    assert!(done.html_url.contains(done.sha.as_str()), "{}", done.html_url);
+    assert_eq!(
+        (done.files[0].path.as_str(), Some(&done.files[0].sha)),
+        ("docs/new.txt", blob.as_ref())
+    );
+    assert!(
+        done.html_url.contains(done.sha.as_str()),
+        "{}",
+        done.html_url
+    );
     Ok(())
 }
 
@@ -66,10 +73,14 @@ async fn a_file_is_updated(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let seen = forge.read_file(&repo.id, "README.md", None, WHOLE).await?;
     let known = write_if("README.md", "known\n", Expect::Blob(seen.sha));
-    forge.commit_files(&repo.id, &commit("main", vec![known])).await?;
+    forge
+        .commit_files(&repo.id, &commit("main", vec![known]))
+        .await?;
     assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, b"known\n");
     let blind = write("README.md", "blind\n");
-    forge.commit_files(&repo.id, &commit("main", vec![blind])).await?;
+    forge
+        .commit_files(&repo.id, &commit("main", vec![blind]))
+        .await?;
     assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, b"blind\n");
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 3);
     Ok(())
@@ -77,8 +88,12 @@ async fn a_file_is_updated(cx: Cx) -> Result<()> {
 
 async fn a_file_is_deleted(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    cx.lab.create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")]).await?;
-    forge.commit_files(&repo.id, &commit("main", vec![delete("a.txt")])).await?;
+    cx.lab
+        .create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")])
+        .await?;
+    forge
+        .commit_files(&repo.id, &commit("main", vec![delete("a.txt")]))
+        .await?;
     assert_eq!(cx.lab.blob(&repo, "main", "a.txt").await?, None);
     assert_eq!(cx.lab.raw(&repo, "main", "b.txt").await?, b"b");
     Ok(())
@@ -121,7 +136,11 @@ async fn a_file_is_renamed_with_new_content(cx: Cx) -> Result<()> {
 async fn many_changes_are_one_commit(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     cx.lab
-        .create(&repo, "main", &[("edit.txt", b"1"), ("gone.txt", b"2"), ("move.txt", b"3")])
+        .create(
+            &repo,
+            "main",
+            &[("edit.txt", b"1"), ("gone.txt", b"2"), ("move.txt", b"3")],
+        )
         .await?;
     let changes = vec![
         write("edit.txt", "changed"),
@@ -129,7 +148,9 @@ async fn many_changes_are_one_commit(cx: Cx) -> Result<()> {
         rename("move.txt", "moved.txt", None),
         write("new/file.txt", "new"),
     ];
-    let done = forge.commit_files(&repo.id, &commit("main", changes)).await?;
+    let done = forge
+        .commit_files(&repo.id, &commit("main", changes))
+        .await?;
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 3);
     assert_eq!(cx.lab.raw(&repo, "main", "edit.txt").await?, b"changed");
     assert_eq!(cx.lab.raw(&repo, "main", "moved.txt").await?, b"3");
@@ -146,9 +167,14 @@ async fn many_changes_are_one_commit(cx: Cx) -> Result<()> {
 async fn a_stale_blob_is_a_conflict(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let seen = forge.read_file(&repo.id, "README.md", None, WHOLE).await?;
-    cx.lab.write(&repo, "main", &[("README.md", b"theirs\n")]).await?;
+    cx.lab
+        .write(&repo, "main", &[("README.md", b"theirs\n")])
+        .await?;
     let now = cx.lab.blob(&repo, "main", "README.md").await?;
-    let opts = commit("main", vec![write_if("README.md", "mine\n", Expect::Blob(seen.sha))]);
+    let opts = commit(
+        "main",
+        vec![write_if("README.md", "mine\n", Expect::Blob(seen.sha))],
+    );
     let (path, current) = refused!(
         forge.commit_files(&repo.id, &opts).await,
         ForgeError::Conflict { kind: ConflictKind::StaleFile { path, current }, .. }
@@ -162,10 +188,17 @@ async fn a_stale_blob_is_a_conflict(cx: Cx) -> Result<()> {
 async fn a_stale_delete_is_a_conflict(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let seen = forge.read_file(&repo.id, "README.md", None, WHOLE).await?;
-    cx.lab.write(&repo, "main", &[("README.md", b"theirs\n")]).await?;
+    cx.lab
+        .write(&repo, "main", &[("README.md", b"theirs\n")])
+        .await?;
     refused!(
-        forge.delete_file(&repo.id, "main", "README.md", &seen.sha, "Gone").await,
-        ForgeError::Conflict { kind: ConflictKind::StaleFile { .. }, .. }
+        forge
+            .delete_file(&repo.id, "main", "README.md", &seen.sha, "Gone")
+            .await,
+        ForgeError::Conflict {
+            kind: ConflictKind::StaleFile { .. },
+            ..
+        }
     );
     assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, b"theirs\n");
     Ok(())
@@ -191,10 +224,16 @@ async fn an_expected_absence_is_kept(cx: Cx) -> Result<()> {
 
 async fn an_expected_blob_of_a_missing_file_is_a_conflict(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let opts = commit("main", vec![write_if("new.txt", "mine", Expect::Blob(nowhere()))]);
+    let opts = commit(
+        "main",
+        vec![write_if("new.txt", "mine", Expect::Blob(nowhere()))],
+    );
     refused!(
         forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict { kind: ConflictKind::StaleFile { current: None, .. }, .. }
+        ForgeError::Conflict {
+            kind: ConflictKind::StaleFile { current: None, .. },
+            ..
+        }
     );
     Ok(())
 }
@@ -208,7 +247,10 @@ async fn one_stale_file_stops_them_all(cx: Cx) -> Result<()> {
     ];
     refused!(
         forge.commit_files(&repo.id, &commit("main", changes)).await,
-        ForgeError::Conflict { kind: ConflictKind::StaleFile { .. }, .. }
+        ForgeError::Conflict {
+            kind: ConflictKind::StaleFile { .. },
+            ..
+        }
     );
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
     assert_eq!(cx.lab.blob(&repo, "main", "good.txt").await?, None);
@@ -217,7 +259,10 @@ async fn one_stale_file_stops_them_all(cx: Cx) -> Result<()> {
 
 async fn nothing_changed_makes_no_commit(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let before = cx.lab.create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")]).await?;
+    let before = cx
+        .lab
+        .create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")])
+        .await?;
     let opts = commit("main", vec![write("a.txt", "a"), write("b.txt", "b")]);
     let done = forge.commit_files(&repo.id, &opts).await?;
     assert!(done.unchanged, "{done:?}");
@@ -236,7 +281,10 @@ async fn a_branch_is_made_on_the_way(cx: Cx) -> Result<()> {
     let done = forge.commit_files(&repo.id, &opts).await?;
     assert!(done.branch_created, "{done:?}");
     assert_eq!(cx.lab.head(&repo, "feature/new").await?, done.sha);
-    assert_eq!(forge.get_commit(&repo.id, done.sha.as_str()).await?.parents, [main.clone()]);
+    assert_eq!(
+        forge.get_commit(&repo.id, done.sha.as_str()).await?.parents,
+        [main.clone()]
+    );
     assert_eq!(cx.lab.head(&repo, "main").await?, main);
     Ok(())
 }
@@ -262,14 +310,20 @@ async fn a_missing_branch_without_a_base_is_not_found(cx: Cx) -> Result<()> {
 
 async fn a_base_does_not_move_an_existing_branch(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let topic = cx.lab.write_new(&repo, "topic", "main", &[("t.txt", b"t")]).await?;
+    let topic = cx
+        .lab
+        .write_new(&repo, "topic", "main", &[("t.txt", b"t")])
+        .await?;
     let opts = CommitOpts {
         base: Some("main".to_owned()),
         ..commit("topic", vec![write("a.txt", "a")])
     };
     let done = forge.commit_files(&repo.id, &opts).await?;
     assert!(!done.branch_created, "{done:?}");
-    assert_eq!(forge.get_commit(&repo.id, done.sha.as_str()).await?.parents, [topic]);
+    assert_eq!(
+        forge.get_commit(&repo.id, done.sha.as_str()).await?.parents,
+        [topic]
+    );
     assert_eq!(cx.lab.raw(&repo, "topic", "t.txt").await?, b"t");
     Ok(())
 }
@@ -365,7 +419,9 @@ async fn a_directory_is_not_deleted(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let before = cx.lab.create(&repo, "main", &[("dir/a.txt", b"a")]).await?;
     refused!(
-        forge.commit_files(&repo.id, &commit("main", vec![delete("dir")])).await,
+        forge
+            .commit_files(&repo.id, &commit("main", vec![delete("dir")]))
+            .await,
         ForgeError::Invalid { .. }
     );
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
@@ -395,11 +451,17 @@ async fn a_missing_file_is_not_renamed(cx: Cx) -> Result<()> {
 
 async fn a_rename_onto_a_file_is_a_conflict(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let before = cx.lab.create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")]).await?;
+    let before = cx
+        .lab
+        .create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")])
+        .await?;
     let opts = commit("main", vec![rename("a.txt", "b.txt", None)]);
     refused!(
         forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict { kind: ConflictKind::Exists, .. }
+        ForgeError::Conflict {
+            kind: ConflictKind::Exists,
+            ..
+        }
     );
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
     Ok(())
@@ -409,8 +471,13 @@ async fn a_file_cannot_be_a_directory(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let before = cx.lab.create(&repo, "main", &[("dir/a.txt", b"a")]).await?;
     for path in ["dir", "README.md/below.txt"] {
-        let refusal = forge.commit_files(&repo.id, &commit("main", vec![write(path, "x")])).await;
-        refused!(refusal, ForgeError::Invalid { .. } | ForgeError::Conflict { .. });
+        let refusal = forge
+            .commit_files(&repo.id, &commit("main", vec![write(path, "x")]))
+            .await;
+        refused!(
+            refusal,
+            ForgeError::Invalid { .. } | ForgeError::Conflict { .. }
+        );
     }
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
     Ok(())
@@ -421,7 +488,9 @@ async fn a_path_cannot_climb_out(cx: Cx) -> Result<()> {
     let before = cx.lab.head(&repo, "main").await?;
     for path in ["../x", "a/../x", "/abs", "a//b", "", "./x", "dir/"] {
         refused!(
-            forge.commit_files(&repo.id, &commit("main", vec![write(path, "x")])).await,
+            forge
+                .commit_files(&repo.id, &commit("main", vec![write(path, "x")]))
+                .await,
             ForgeError::Invalid { .. }
         );
     }
@@ -433,7 +502,9 @@ async fn the_git_folder_is_not_written(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     for path in [".git/config", "sub/.git/hooks/x"] {
         refused!(
-            forge.commit_files(&repo.id, &commit("main", vec![write(path, "x")])).await,
+            forge
+                .commit_files(&repo.id, &commit("main", vec![write(path, "x")]))
+                .await,
             ForgeError::Invalid { .. }
         );
     }
@@ -444,7 +515,9 @@ async fn no_changes_are_refused(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let before = cx.lab.head(&repo, "main").await?;
     refused!(
-        forge.commit_files(&repo.id, &commit("main", Vec::new())).await,
+        forge
+            .commit_files(&repo.id, &commit("main", Vec::new()))
+            .await,
         ForgeError::Invalid { .. }
     );
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
@@ -474,16 +547,24 @@ async fn odd_paths_are_written(cx: Cx) -> Result<()> {
         "-dash",
     ];
     let changes = odd.iter().map(|p| write(p, p)).collect();
-    forge.commit_files(&repo.id, &commit("main", changes)).await?;
+    forge
+        .commit_files(&repo.id, &commit("main", changes))
+        .await?;
     for path in odd {
-        assert_eq!(cx.lab.raw(&repo, "main", path).await?, path.as_bytes(), "{path}");
+        assert_eq!(
+            cx.lab.raw(&repo, "main", path).await?,
+            path.as_bytes(),
+            "{path}"
+        );
         // A single file takes another road on some forges.
         let opts = commit("main", vec![write(path, "again")]);
         forge.commit_files(&repo.id, &opts).await?;
         assert_eq!(cx.lab.raw(&repo, "main", path).await?, b"again", "{path}");
     }
     let changes = odd.iter().map(|p| delete(p)).collect();
-    forge.commit_files(&repo.id, &commit("main", changes)).await?;
+    forge
+        .commit_files(&repo.id, &commit("main", changes))
+        .await?;
     assert_eq!(forge.list_dir(&repo.id, "", None).await?.len(), 1);
     Ok(())
 }
@@ -497,8 +578,13 @@ async fn odd_branches_are_written(cx: Cx) -> Result<()> {
         };
         let done = forge.commit_files(&repo.id, &opts).await?;
         assert!(done.branch_created);
-        let file = forge.read_file(&repo.id, "a.txt", Some(branch), WHOLE).await?;
-        assert_eq!((file.content.as_slice(), file.commit), (branch.as_bytes(), done.sha));
+        let file = forge
+            .read_file(&repo.id, "a.txt", Some(branch), WHOLE)
+            .await?;
+        assert_eq!(
+            (file.content.as_slice(), file.commit),
+            (branch.as_bytes(), done.sha)
+        );
     }
     Ok(())
 }
@@ -516,8 +602,13 @@ async fn bytes_survive(cx: Cx) -> Result<()> {
 async fn five_megabytes_are_written(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let bytes = vec![b'x'; 5 << 20];
-    forge.commit_files(&repo.id, &commit("main", vec![write("big", &bytes)])).await?;
-    assert!(cx.lab.raw(&repo, "main", "big").await? == bytes, "the bytes differ");
+    forge
+        .commit_files(&repo.id, &commit("main", vec![write("big", &bytes)]))
+        .await?;
+    assert!(
+        cx.lab.raw(&repo, "main", "big").await? == bytes,
+        "the bytes differ"
+    );
     Ok(())
 }
 
@@ -554,7 +645,10 @@ async fn the_first_commit_of_a_repository(cx: Cx) -> Result<()> {
     let told = forge.repository(&repo.id).await?;
     assert_eq!(told.default_branch, "main");
     let file = forge.read_file(&repo.id, "a.txt", None, WHOLE).await?;
-    assert_eq!((file.content.as_slice(), file.kind), (&b"a"[..], EntryKind::File));
+    assert_eq!(
+        (file.content.as_slice(), file.kind),
+        (&b"a"[..], EntryKind::File)
+    );
     Ok(())
 }
 

@@ -113,7 +113,12 @@ impl Lab {
         tokio::task::spawn_blocking(move || {
             let dir = tempfile::tempdir()?;
             git(dir.path(), &["init", "-q", "--bare"], None, &[])?;
-            git(dir.path(), &["fast-import", "--quiet"], Some(&import.stream), &[])?;
+            git(
+                dir.path(),
+                &["fast-import", "--quiet"],
+                Some(&import.stream),
+                &[],
+            )?;
             let push = ["push", "-q", url.as_str(), "refs/heads/*:refs/heads/*"];
             // By variable: an argument would show the token to every process of the machine.
             let auth = [
@@ -147,7 +152,11 @@ fn git(dir: &Path, args: &[&str], input: Option<&[u8]>, vars: &[(&str, &str)]) -
     }
     let Output { status, stderr, .. } = child.wait_with_output()?;
     if !status.success() {
-        bail!("set-up: git {}: {}", args[0], String::from_utf8_lossy(&stderr));
+        bail!(
+            "set-up: git {}: {}",
+            args[0],
+            String::from_utf8_lossy(&stderr)
+        );
     }
     Ok(())
 }
@@ -162,15 +171,31 @@ mod tests {
         let mut import = Import::new();
         import
             .commit("main", "first", &[("a b.txt", b"one\n")])
-            .commit_modes("main", "second", &[
-                ("100755", "run", b"#!/bin/sh\n"),
-                ("120000", "link", b"a b.txt"),
-                ("160000", "sub", b"0123456789012345678901234567890123456789"),
-            ])
+            .commit_modes(
+                "main",
+                "second",
+                &[
+                    ("100755", "run", b"#!/bin/sh\n"),
+                    ("120000", "link", b"a b.txt"),
+                    ("160000", "sub", b"0123456789012345678901234567890123456789"),
+                ],
+            )
             .branches("many", 3);
         git(dir.path(), &["init", "-q", "--bare"], None, &[]).unwrap();
-        git(dir.path(), &["fast-import", "--quiet"], Some(&import.stream), &[]).unwrap();
-        git(dir.path(), &["cat-file", "-e", "many-0003:a b.txt"], None, &[]).unwrap();
+        git(
+            dir.path(),
+            &["fast-import", "--quiet"],
+            Some(&import.stream),
+            &[],
+        )
+        .unwrap();
+        git(
+            dir.path(),
+            &["cat-file", "-e", "many-0003:a b.txt"],
+            None,
+            &[],
+        )
+        .unwrap();
         git(dir.path(), &["cat-file", "-e", "main:link"], None, &[]).unwrap();
         assert!(git(dir.path(), &["cat-file", "-e", "main:none"], None, &[]).is_err());
     }

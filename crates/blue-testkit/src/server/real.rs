@@ -134,11 +134,31 @@ fn set_up(place: &Place<'_>, url: &Url) -> Result<String> {
         .await
     })?;
     let mail = format!("{ADMIN}@example.org");
-    let create = ["admin", "user", "create", "--admin", "--username", ADMIN, "--password"];
-    let create = [&create[..], &[PASSWORD, "--email", &mail, "--must-change-password=false"]];
+    let create = [
+        "admin",
+        "user",
+        "create",
+        "--admin",
+        "--username",
+        ADMIN,
+        "--password",
+    ];
+    let create = [
+        &create[..],
+        &[PASSWORD, "--email", &mail, "--must-change-password=false"],
+    ];
     place.run(&create.concat())?;
-    let token = ["admin", "user", "generate-access-token", "--username", ADMIN];
-    let token = [&token[..], &["--token-name", "tests", "--scopes", "all", "--raw"]];
+    let token = [
+        "admin",
+        "user",
+        "generate-access-token",
+        "--username",
+        ADMIN,
+    ];
+    let token = [
+        &token[..],
+        &["--token-name", "tests", "--scopes", "all", "--raw"],
+    ];
     let said = place.run(&token.concat())?;
     match said.lines().last().map(str::trim) {
         Some(token) if token.len() == 40 => Ok(token.to_owned()),
@@ -163,7 +183,12 @@ impl Place<'_> {
     fn vars(&self) -> [(&'static str, &OsStr); 4] {
         let path: &OsStr = Settings::get().path().as_ref();
         let dir = self.dir.as_os_str();
-        [("PATH", path), ("HOME", dir), ("TMPDIR", dir), ("GIT_CONFIG_NOSYSTEM", "1".as_ref())]
+        [
+            ("PATH", path),
+            ("HOME", dir),
+            ("TMPDIR", dir),
+            ("GIT_CONFIG_NOSYSTEM", "1".as_ref()),
+        ]
     }
 
     fn run(&self, command: &[&str]) -> Result<String> {

@@ -65,12 +65,12 @@ impl Report for Up {
             .or(ready.users.first())
         {
             page.code(&format!(
-                "export FORGEJO_URL={} FORGEJO_TOKEN={}",
+                "export GITEA_URL={} GITEA_TOKEN={}",
                 ready.url, user.token
             ));
         }
         page.code(&format!(
-            "git clone {}/alice/demo.git && cd demo",
+            "git clone {}/acme/storefront.git && cd storefront",
             ready.url
         ))
         .code(&format!("{program} forge status"))

@@ -92,6 +92,11 @@ impl Survey {
             credential,
         )
     }
+
+    /// The forge as everybody sees it
+    pub fn anonymous(&self) -> Arc<dyn Forge> {
+        connect(self.family, self.http.clone(), self.endpoint.clone(), None)
+    }
 }
 
 impl super::Located {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use blue_core::forge::{
+    ForgeError,
     detect::Detection,
     model::{Identity, Permissions, Rate},
     open::{Ask, Survey},
@@ -89,24 +90,23 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 impl Status {
     async fn ask(survey: Survey) -> Self {
         let forge = survey.forge();
+        let everybody = survey.anonymous();
         let mut problems = Vec::new();
         let token = keep(&mut problems, "token", survey.token).unwrap_or_default();
-        let signed_in = token.credential.is_some();
-        let repo = survey.found.repo_id();
-        let who = async {
-            if signed_in {
-                Some(forge.whoami().await)
-            } else {
-                None
-            }
+        let who = match token.credential {
+            Some(_) => Some(forge.whoami().await),
+            None => None,
         };
+        // A token that is refused hides what everybody may see.
+        let refused = matches!(who, Some(Err(ForgeError::Unauthorized { .. })));
+        let forge = if refused { everybody } else { forge };
         let repository = async {
-            match &repo {
-                Some(repo) => Some(forge.repository(repo).await),
+            match survey.found.repo_id() {
+                Some(repo) => Some(forge.repository(&repo).await),
                 None => None,
             }
         };
-        let (about, who, repo) = tokio::join!(forge.about(), who, repository);
+        let (about, repo) = tokio::join!(forge.about(), repository);
         let about = keep(&mut problems, "version", about);
         let who = who.and_then(|who| keep(&mut problems, "user", who));
         let repo = repo.and_then(|repo| keep(&mut problems, "repository", repo));

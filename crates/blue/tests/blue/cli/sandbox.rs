@@ -257,7 +257,7 @@ fn up_says_what_to_try() {
         .collect();
     let token = page
         .iter()
-        .find_map(|line| line.split("FORGEJO_TOKEN=").nth(1))
+        .find_map(|line| line.split("GITEA_TOKEN=").nth(1))
         .unwrap()
         .to_owned();
     let url = page[0].split_whitespace().last().unwrap().to_owned();
@@ -265,7 +265,7 @@ fn up_says_what_to_try() {
     let remote = clone.split_whitespace().nth(2).unwrap();
     // The lines work as they stand.
     git(blue.home(), &["clone", "-q", remote, "demo"]);
-    let blue = blue.var("FORGEJO_URL", &url).var("FORGEJO_TOKEN", &token);
+    let blue = blue.var("GITEA_URL", &url).var("GITEA_TOKEN", &token);
     let status = blue
         .run(&["-C", "demo", "forge", "status", "--json"])
         .success()

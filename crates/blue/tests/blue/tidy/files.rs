@@ -28,9 +28,7 @@ fn no_file_is_too_long() {
 
 #[test]
 fn no_file_is_a_drawer() {
-    let drawers = [
-        "utils", "util", "helpers", "helper", "common", "manager", "misc",
-    ];
+    let drawers = ["utils", "util", "helpers", "helper", "common", "manager"];
     let found: Vec<_> = rust_files()
         .iter()
         .filter(|path| {
