@@ -162,6 +162,10 @@ async fn a_bad_branch_name_is_invalid(cx: Cx) -> Result<()> {
         "tail/",
         "a~b",
         "",
+<<<<<<< HEAD
+=======
+        "-dash",
+>>>>>>> cli
         "a//b",
     ] {
         refused!(
