@@ -162,10 +162,6 @@ async fn a_bad_branch_name_is_invalid(cx: Cx) -> Result<()> {
         "tail/",
         "a~b",
         "",
-<<<<<<< HEAD
-=======
-        "-dash",
->>>>>>> cli
         "a//b",
     ] {
         refused!(

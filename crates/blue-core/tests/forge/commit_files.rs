@@ -154,102 +154,6 @@ async fn many_changes_are_one_commit(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-<<<<<<< HEAD
-=======
-async fn a_stale_blob_is_a_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let seen = forge.read_file(&repo.id, "README.md", None, WHOLE).await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"theirs\n")])
-        .await?;
-    let now = cx.lab.blob(&repo, "main", "README.md").await?;
-    let opts = commit(
-        "main",
-        vec![write_if("README.md", "mine\n", Expect::Blob(seen.sha))],
-    );
-    let (path, current) = refused!(
-        forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict { kind: ConflictKind::StaleFile { path, current }, .. }
-            => (path, current)
-    );
-    assert_eq!((path.as_str(), current), ("README.md", now));
-    assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, b"theirs\n");
-    Ok(())
-}
-
-async fn a_stale_delete_is_a_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let seen = forge.read_file(&repo.id, "README.md", None, WHOLE).await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"theirs\n")])
-        .await?;
-    refused!(
-        forge
-            .delete_file(&repo.id, "main", "README.md", &seen.sha, "Gone")
-            .await,
-        ForgeError::Conflict {
-            kind: ConflictKind::StaleFile { .. },
-            ..
-        }
-    );
-    assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, b"theirs\n");
-    Ok(())
-}
-
-async fn an_expected_absence_is_kept(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let before = cx.lab.raw(&repo, "main", "README.md").await?;
-    let opts = commit("main", vec![write_if("README.md", "mine", Expect::Absent)]);
-    refused!(
-        forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict {
-            kind: ConflictKind::Exists | ConflictKind::StaleFile { .. },
-            ..
-        }
-    );
-    assert_eq!(cx.lab.raw(&repo, "main", "README.md").await?, before);
-    let opts = commit("main", vec![write_if("new.txt", "mine", Expect::Absent)]);
-    forge.commit_files(&repo.id, &opts).await?;
-    assert_eq!(cx.lab.raw(&repo, "main", "new.txt").await?, b"mine");
-    Ok(())
-}
-
-async fn an_expected_blob_of_a_missing_file_is_a_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let opts = commit(
-        "main",
-        vec![write_if("new.txt", "mine", Expect::Blob(nowhere()))],
-    );
-    refused!(
-        forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict {
-            kind: ConflictKind::StaleFile { current: None, .. },
-            ..
-        }
-    );
-    Ok(())
-}
-
-async fn one_stale_file_stops_them_all(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let before = cx.lab.head(&repo, "main").await?;
-    let changes = vec![
-        write("good.txt", "good"),
-        write_if("README.md", "stale", Expect::Blob(nowhere())),
-    ];
-    refused!(
-        forge.commit_files(&repo.id, &commit("main", changes)).await,
-        ForgeError::Conflict {
-            kind: ConflictKind::StaleFile { .. },
-            ..
-        }
-    );
-    assert_eq!(cx.lab.head(&repo, "main").await?, before);
-    assert_eq!(cx.lab.blob(&repo, "main", "good.txt").await?, None);
-    Ok(())
-}
-
->>>>>>> cli
 async fn nothing_changed_makes_no_commit(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let before = cx
@@ -274,15 +178,8 @@ async fn a_branch_is_made_on_the_way(cx: Cx) -> Result<()> {
     let done = forge.commit_files(&repo.id, &opts).await?;
     assert!(done.branch_created, "{done:?}");
     assert_eq!(cx.lab.head(&repo, "feature/new").await?, done.sha);
-<<<<<<< HEAD
     let made = forge.get_commit(&repo.id, done.sha.as_str()).await?;
     assert_eq!(made.parents, std::slice::from_ref(&main));
-=======
-    assert_eq!(
-        forge.get_commit(&repo.id, done.sha.as_str()).await?.parents,
-        [main.clone()]
-    );
->>>>>>> cli
     assert_eq!(cx.lab.head(&repo, "main").await?, main);
     Ok(())
 }
@@ -360,43 +257,6 @@ async fn a_missing_file_is_not_renamed(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-<<<<<<< HEAD
-=======
-async fn a_rename_onto_a_file_is_a_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let before = cx
-        .lab
-        .create(&repo, "main", &[("a.txt", b"a"), ("b.txt", b"b")])
-        .await?;
-    let opts = commit("main", vec![rename("a.txt", "b.txt", None)]);
-    refused!(
-        forge.commit_files(&repo.id, &opts).await,
-        ForgeError::Conflict {
-            kind: ConflictKind::Exists,
-            ..
-        }
-    );
-    assert_eq!(cx.lab.head(&repo, "main").await?, before);
-    Ok(())
-}
-
-async fn a_file_cannot_be_a_directory(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let before = cx.lab.create(&repo, "main", &[("dir/a.txt", b"a")]).await?;
-    for path in ["dir", "README.md/below.txt"] {
-        let refusal = forge
-            .commit_files(&repo.id, &commit("main", vec![write(path, "x")]))
-            .await;
-        refused!(
-            refusal,
-            ForgeError::Invalid { .. } | ForgeError::Conflict { .. }
-        );
-    }
-    assert_eq!(cx.lab.head(&repo, "main").await?, before);
-    Ok(())
-}
-
->>>>>>> cli
 async fn a_path_cannot_climb_out(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let before = cx.lab.head(&repo, "main").await?;

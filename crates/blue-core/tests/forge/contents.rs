@@ -40,10 +40,7 @@ async fn special(cx: &Cx) -> Result<Repo> {
         &[
             ("100644", "dir/file.txt", b"text\n"),
             ("100755", "run.sh", b"#!/bin/sh\n"),
-<<<<<<< HEAD
             ("100644", "-dash", b"dash"),
-=======
->>>>>>> cli
             ("120000", "link", b"dir/file.txt"),
             ("160000", "sub", b"0123456789012345678901234567890123456789"),
             (
@@ -289,10 +286,7 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
         assert_eq!(
             told,
             [
-<<<<<<< HEAD
                 ("-dash", EntryKind::File),
-=======
->>>>>>> cli
                 (".gitmodules", EntryKind::File),
                 ("dir", EntryKind::Dir),
                 ("link", EntryKind::Symlink),

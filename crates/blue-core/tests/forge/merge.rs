@@ -246,11 +246,7 @@ async fn a_merged_pull_request_is_told(cx: Cx) -> Result<()> {
     assert!(forge.pr_is_merged(&repo.id, number).await?);
     assert_eq!(
         forge
-<<<<<<< HEAD
             .list_prs(&repo.id, &PrFilter::default(), ALL)
-=======
-            .list_prs(&repo.id, &Default::default(), ALL)
->>>>>>> cli
             .await?
             .items,
         []

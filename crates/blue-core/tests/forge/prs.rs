@@ -220,11 +220,7 @@ async fn a_missing_pull_request_is_not_found(cx: Cx) -> Result<()> {
     );
     refused!(
         forge
-<<<<<<< HEAD
             .merge_pr(&repo.id, 999, &merge(MergeStrategy::Merge))
-=======
-            .merge_pr(&repo.id, 999, &merge(Default::default()))
->>>>>>> cli
             .await,
         ForgeError::NotFound { .. }
     );
@@ -553,81 +549,3 @@ async fn switched_off_pull_requests_are_not_found(cx: Cx) -> Result<()> {
     );
     Ok(())
 }
-<<<<<<< HEAD
-=======
-
-async fn mergeability_clean(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let number = cx.lab.pr_with(&repo, "topic", &[("a.txt", b"a")]).await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Clean);
-    Ok(())
-}
-
-async fn mergeability_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let number = cx
-        .lab
-        .pr_with(&repo, "topic", &[("README.md", b"topic\n")])
-        .await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"main\n")])
-        .await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Conflict);
-    Ok(())
-}
-
-async fn mergeability_after_a_push_is_of_the_new_head(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    cx.lab.branch(&repo, "topic", "main").await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"main\n")])
-        .await?;
-    cx.lab.write(&repo, "topic", &[("a.txt", b"a")]).await?;
-    let number = cx.lab.pr(&repo, "topic", "main", "Topic").await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Clean);
-    // The forge keeps saying "mergeable" for a while after this.
-    cx.lab
-        .write(&repo, "topic", &[("README.md", b"topic\n")])
-        .await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Conflict);
-    Ok(())
-}
-
-async fn mergeability_draft(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    cx.lab
-        .write_new(&repo, "topic", "main", &[("a.txt", b"a")])
-        .await?;
-    let opts = CreatePrOpts {
-        draft: true,
-        ..pull(&repo.id, "topic", "main")
-    };
-    let number = forge.create_pr(opts).await?.number;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Draft);
-    Ok(())
-}
-
-async fn mergeability_merged_and_closed(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let one = cx.lab.pr_with(&repo, "one", &[("1", b"1")]).await?;
-    let two = cx.lab.pr_with(&repo, "two", &[("2", b"2")]).await?;
-    cx.lab.close_pr(&repo, two).await?;
-    forge
-        .merge_pr(&repo.id, one, &merge(Default::default()))
-        .await?;
-    assert_eq!(
-        forge.mergeability(&repo.id, one, PATIENCE).await?,
-        Mergeability::Merged
-    );
-    assert_eq!(
-        forge.mergeability(&repo.id, two, PATIENCE).await?,
-        Mergeability::Closed
-    );
-    Ok(())
-}
->>>>>>> cli

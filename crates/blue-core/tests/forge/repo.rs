@@ -61,18 +61,6 @@ async fn a_missing_repository_is_not_found(cx: Cx) -> Result<()> {
     );
     assert!(what.contains("no-such-repository"), "{what}");
     // Never an empty list.
-<<<<<<< HEAD
-=======
-    refused!(
-        forge.list_branches(&none, ALL).await,
-        ForgeError::NotFound { .. }
-    );
-    refused!(forge.all_branches(&none).await, ForgeError::NotFound { .. });
-    refused!(
-        forge.list_tags(&none, ALL).await,
-        ForgeError::NotFound { .. }
-    );
->>>>>>> cli
     refused!(
         forge.list_branches(&none, ALL).await,
         ForgeError::NotFound { .. }
@@ -94,17 +82,6 @@ async fn a_missing_repository_is_not_found(cx: Cx) -> Result<()> {
         forge.protection(&none, "main").await,
         ForgeError::NotFound { .. }
     );
-<<<<<<< HEAD
-=======
-    refused!(
-        forge.checks(&none, "main").await,
-        ForgeError::NotFound { .. }
-    );
-    refused!(
-        forge.protection(&none, "main").await,
-        ForgeError::NotFound { .. }
-    );
->>>>>>> cli
     Ok(())
 }
 
@@ -210,11 +187,7 @@ async fn an_empty_repository_has_no_branches_and_no_tags(cx: Cx) -> Result<()> {
     assert_eq!(forge.list_tags(&repo.id, ALL).await?.items, []);
     assert_eq!(
         forge
-<<<<<<< HEAD
             .list_prs(&repo.id, &PrFilter::default(), ALL)
-=======
-            .list_prs(&repo.id, &Default::default(), ALL)
->>>>>>> cli
             .await?
             .items,
         []
@@ -357,11 +330,7 @@ async fn a_renamed_repository_is_not_written_under_its_old_name(cx: Cx) -> Resul
     assert_eq!(cx.lab.blob(&moved, "main", "c.txt").await?, None);
     assert_eq!(
         forge
-<<<<<<< HEAD
             .list_prs(&moved.id, &PrFilter::default(), ALL)
-=======
-            .list_prs(&moved.id, &Default::default(), ALL)
->>>>>>> cli
             .await?
             .items,
         []
