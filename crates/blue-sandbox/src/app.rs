@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     config::{Flavor, Timing},
     faults::Faults,
-    git,
+    git, oauth,
     ops::cache::Cache,
     store::Store,
 };
@@ -44,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) timing: Timing,
     pub(crate) rotate_refresh: bool,
     pub(crate) faults: Faults,
+    pub(crate) oauth_key: oauth::Key,
     /// Every task that outlives a request
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
@@ -78,6 +79,7 @@ impl App {
             timing: parts.timing,
             rotate_refresh: parts.rotate_refresh,
             faults: Faults::new(parts.faults),
+            oauth_key: oauth::Key::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             due: Notify::new(),

@@ -10,6 +10,8 @@ pub mod glob;
 pub mod model;
 pub mod open;
 mod rest;
+#[cfg(test)]
+mod stub;
 pub mod token;
 
 use async_trait::async_trait;

@@ -34,6 +34,7 @@ pub(crate) enum Error {
     #[error("a pull request for these branches is open already")]
     PullExists {
         id: i64,
+        number: i64,
         head: String,
         base: String,
         head_repo: i64,

@@ -10,6 +10,7 @@ use url::Url;
 use super::{
     Endpoint, Flavor, ForgeType,
     git_url::HostedUrl,
+    github,
     model::{Host, RepoId},
 };
 use crate::http::Http;
@@ -127,7 +128,7 @@ impl Detection {
 /// What a host turned out to be
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
-    pub(crate) kind: DetectedType,
+    pub(crate) forge: DetectedType,
     pub(crate) found_by: FoundBy,
     pub(crate) api: Url,
 }
@@ -136,7 +137,7 @@ pub(crate) struct Kind {
 pub async fn detect(http: &Http, url: &HostedUrl) -> Detection {
     let found = detect_host(http, &url.host(), &url.base_url()).await;
     Detection {
-        kind: found.kind,
+        kind: found.forge,
         host: Some(url.host()),
         owner: Some(url.owner().to_owned()),
         repo: Some(url.repo().to_owned()),
@@ -163,7 +164,7 @@ pub(crate) async fn detect_host(http: &Http, host: &Host, base: &Url) -> Kind {
 impl Kind {
     pub(crate) fn new(kind: DetectedType, found_by: FoundBy, base: &Url) -> Self {
         Self {
-            kind,
+            forge: kind,
             found_by,
             api: kind.api_url(base).unwrap_or_else(|| base.clone()),
         }
@@ -188,15 +189,13 @@ fn by_name(host: &Host) -> Option<DetectedType> {
 }
 
 fn github_api(base: &Url) -> Url {
-    let mut api = base.clone();
-    api.set_path("/");
-    let name = base.host_str().unwrap_or_default();
-    if name == "github.com" || name.ends_with(".ghe.com") {
-        // `api.` before a valid name is a valid name.
-        let _ = api.set_host(Some(&format!("api.{name}")));
-    } else {
-        // GitHub Enterprise Server has no sub-path of its own.
-        api.set_path("/api/v3/");
+    let Some(host) = Host::of_url(base) else {
+        return base.clone();
+    };
+    let mut api = github::api_url(&host);
+    if Host::of_url(&api) == Some(host) {
+        // Both are web schemes, between which a URL can always change.
+        let _ = api.set_scheme(base.scheme());
     }
     api
 }

@@ -17,9 +17,11 @@ pub use error::OpenError;
 use url::Url;
 
 use super::{
-    Endpoint, ForgeType,
-    detect::{DetectedType, Detection, detect_host, known_host},
+    Endpoint, Forge, ForgeType,
+    detect::{DetectedType, Detection, detect_host},
+    forgejo::Forgejo,
     git_url::GitUrl,
+    github::GitHub,
     model::{Host, RepoId},
     token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
 };
@@ -81,6 +83,17 @@ pub struct Located {
     pub notices: Vec<String>,
 }
 
+/// A forge that is ready to be asked
+#[derive(Debug)]
+pub struct Opened {
+    pub forge: Arc<dyn Forge>,
+    pub repo: RepoId,
+    pub found: Detection,
+    pub token: Option<TokenSource>,
+    /// To be said once, in this order
+    pub notices: Vec<String>,
+}
+
 /// A find, and how far its host can be believed
 #[derive(Debug, Clone)]
 pub(super) struct Find {
@@ -125,12 +138,16 @@ impl Forges {
 
     /// Find the forge of the working directory; a folder without one is [`DetectedType::None`]
     pub async fn detect_here(&self, remote: Option<&str>) -> Result<Here, OpenError> {
-        let Some(here) = self.here(remote).await? else {
-            return Ok(Here {
-                found: Detection::none(),
-                remote: None,
-                notices: Vec::new(),
-            });
+        let none = |remote| Here {
+            found: Detection::none(),
+            remote,
+            notices: Vec::new(),
+        };
+        let here = match self.here(remote).await {
+            Ok(Some(here)) => here,
+            Ok(None) => return Ok(none(None)),
+            Err(OpenError::Local { remote }) => return Ok(none(Some(remote))),
+            Err(e) => return Err(e),
         };
         Ok(Here {
             found: here.find.found,
@@ -152,6 +169,18 @@ impl Forges {
                 Ok(self.find_url(&known, &url).await.found)
             }
         }
+    }
+
+    /// Open the forge of what a caller names
+    pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let located = self.locate(ask).await?;
+        Ok(Opened {
+            forge: located.connect(),
+            repo: located.repo,
+            found: located.found,
+            token: located.token,
+            notices: located.notices,
+        })
     }
 
     /// Find the forge and the token for what a caller names
@@ -204,9 +233,12 @@ impl Forges {
 
     /// Let tokens from variables go to a host; false if they might already
     pub async fn trust(&self, host: &Host) -> Result<bool, OpenError> {
+        let found = self.find_host(&self.known()?, host).await.found;
+        // Without a type it is trusted with the tokens of both families.
+        let kind = (!found.guess).then_some(found.kind);
         let (file, host, now) = (self.hosts.clone(), host.clone(), self.clock.now());
         // The lock on the file may have to wait.
-        tokio::task::spawn_blocking(move || file.trust(&host, known_host(&host), now))
+        tokio::task::spawn_blocking(move || file.trust(&host, kind, now))
             .await
             .expect("the closure does not panic")
             .map_err(OpenError::from)
@@ -244,6 +276,17 @@ impl Forges {
             servers: self.settings.vars.servers()?,
             hosts: self.hosts.load()?,
         })
+    }
+}
+
+impl Located {
+    fn connect(&self) -> Arc<dyn Forge> {
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
+        let credential = self.credential.clone();
+        match self.family {
+            ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
+            ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
+        }
     }
 }
 

@@ -159,10 +159,12 @@ impl Answer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: Bytes::copy_from_slice(body.as_bytes()),
+            skipped: 0,
             host: Host::parse("git.example.org").unwrap(),
             skipped: 0,
             what: "it".to_owned(),
             secret: None,
+            skipped: 0,
         }
     }
 }

@@ -74,7 +74,8 @@ impl Call<'_> {
         if all.is_empty() && seen.next.is_none() && seen.total.is_none_or(|t| t == 0) {
             return Ok(all);
         }
-        if seen.next.is_none() && !seen.linked && self.rest.paging.always_links {
+        let all_here = seen.total.is_none_or(|t| all.len() as u64 >= t);
+        if seen.next.is_none() && !seen.linked && self.rest.paging.always_links && all_here {
             return Ok(all);
         }
         let last = seen.last(cap).min(MAX_PAGES);

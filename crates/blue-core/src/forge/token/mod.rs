@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub(crate) use hosts::Hosts;
 pub use hosts::{HostEntry, TokenRef};
 pub use hosts_file::{HostsError, HostsFile};
-pub(crate) use resolve::{Places, Resolved, Want, resolve};
+pub(crate) use resolve::{Places, Want, resolve};
 pub use source::TokenSource;
 pub use vars::{ServerUrl, Vars};
 

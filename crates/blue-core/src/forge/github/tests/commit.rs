@@ -1,0 +1,349 @@
+use super::*;
+use crate::forge::blob::{ObjectFormat, blob_id};
+
+const TIP: &str = "GET /repos/o/r/git/ref/heads/main";
+const MOVE: &str = "PATCH /repos/o/r/git/refs/heads/main";
+const TREES: &str = "POST /repos/o/r/git/trees";
+const COMMITS: &str = "POST /repos/o/r/git/commits";
+
+fn id(content: &[u8]) -> Sha {
+    blob_id(content, ObjectFormat::Sha1)
+}
+
+/// `main` at A with tree B: `a.txt`, executable `run.sh`, link `ln`, directory `d` with `x.txt`
+async fn world() -> Fake {
+    let fake = Fake::start().await;
+    let entry = |path: &str, mode: &str, kind: &str, sha: &str| json!({"path": path, "mode": mode, "type": kind, "sha": sha, "size": 1});
+    fake.json(TIP, &git_ref("refs/heads/main", "commit", A));
+    fake.json(
+        &format!("GET /repos/o/r/git/commits/{A}"),
+        &json!({"sha": A, "tree": {"sha": B}}),
+    );
+    fake.json(
+        &format!("GET /repos/o/r/git/trees/{B}"),
+        &json!({"sha": B, "truncated": false, "tree": [
+            entry("a.txt", "100644", "blob", id(b"old").as_str()),
+            entry("run.sh", "100755", "blob", id(b"run").as_str()),
+            entry("ln", "120000", "blob", id(b"a.txt").as_str()),
+            entry("sub", "160000", "commit", D),
+            entry("d", "040000", "tree", C),
+        ]}),
+    );
+    fake.json(
+        &format!("GET /repos/o/r/git/trees/{C}"),
+        &json!({"sha": C, "truncated": false, "tree": [entry("x.txt", "100644", "blob", id(b"x").as_str())]}),
+    );
+    fake.on(TREES, [json_reply(201, &json!({"sha": C, "tree": []}))]);
+    fake.on(
+        COMMITS,
+        [json_reply(201, &json!({"sha": D, "html_url": "h"}))],
+    );
+    fake.on(
+        MOVE,
+        [json_reply(200, &git_ref("refs/heads/main", "commit", D))],
+    );
+    fake
+}
+
+fn write(path: &str, content: &[u8]) -> FileChange {
+    FileChange::Write {
+        path: path.to_owned(),
+        content: content.to_vec(),
+        expect: Expect::Any,
+    }
+}
+
+fn opts(changes: Vec<FileChange>) -> CommitOpts {
+    CommitOpts {
+        branch: "main".to_owned(),
+        base: None,
+        message: "m".to_owned(),
+        changes,
+        expected_head: None,
+    }
+}
+
+async fn commit(fake: &Fake, opts: &CommitOpts) -> Result<CommitOutcome> {
+    github(fake).commit_files(&repo(), opts).await
+}
+
+fn writes(fake: &Fake) -> usize {
+    fake.calls()
+        .iter()
+        .filter(|c| !c.starts_with("GET"))
+        .count()
+}
+
+#[tokio::test]
+async fn many_changes_are_one_commit_and_modes_are_kept() {
+    let fake = world().await;
+    fake.on(
+        "POST /repos/o/r/git/blobs",
+        [json_reply(201, &json!({"sha": A}))],
+    );
+    let changes = vec![
+        write("run.sh", b"new"),
+        write("ln", b"elsewhere"),
+        write("d/new.bin", &[0, 255]),
+        FileChange::Delete {
+            path: "a.txt".to_owned(),
+            expect: Expect::Blob(id(b"old")),
+        },
+        FileChange::Rename {
+            from: "d/x.txt".to_owned(),
+            to: "e/y.txt".to_owned(),
+            content: None,
+            expect: Expect::Any,
+        },
+    ];
+    let done = commit(&fake, &opts(changes)).await.unwrap();
+    assert_eq!(
+        (done.sha, done.unchanged, done.branch_created),
+        (sha(D), false, false)
+    );
+    let written: Vec<_> = done
+        .files
+        .iter()
+        .map(|f| (f.path.as_str(), &f.sha))
+        .collect();
+    assert_eq!(
+        written,
+        [
+            ("run.sh", &id(b"new")),
+            ("ln", &id(b"elsewhere")),
+            ("d/new.bin", &id(&[0, 255])),
+            ("e/y.txt", &id(b"x")),
+        ]
+    );
+    assert_eq!(
+        fake.sent(TREES),
+        json!({"base_tree": B, "tree": [
+            {"path": "run.sh", "mode": "100755", "type": "blob", "content": "new"},
+            {"path": "ln", "mode": "120000", "type": "blob", "content": "elsewhere"},
+            {"path": "d/new.bin", "mode": "100644", "type": "blob", "sha": A},
+            {"path": "a.txt", "mode": "100644", "type": "blob", "sha": null},
+            {"path": "d/x.txt", "mode": "100644", "type": "blob", "sha": null},
+            {"path": "e/y.txt", "mode": "100644", "type": "blob", "sha": id(b"x").as_str()},
+        ]})
+    );
+    assert_eq!(
+        fake.sent(COMMITS),
+        json!({"message": "m", "tree": C, "parents": [A]})
+    );
+    assert_eq!(fake.sent(MOVE), json!({"sha": D, "force": false}));
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_makes_no_commit() {
+    let fake = world().await;
+    let done = commit(&fake, &opts(vec![write("a.txt", b"old")]))
+        .await
+        .unwrap();
+    assert!(done.unchanged);
+    assert_eq!(done.sha, sha(A));
+    assert!(
+        done.html_url.ends_with(&format!("/o/r/commit/{A}")),
+        "{}",
+        done.html_url
+    );
+    assert_eq!(writes(&fake), 0);
+}
+
+#[tokio::test]
+async fn what_the_writer_did_not_see_is_a_conflict_with_what_is_there() {
+    let expecting = |path: &str, expect: Expect| FileChange::Write {
+        path: path.to_owned(),
+        content: b"new".to_vec(),
+        expect,
+    };
+    for (change, present) in [
+        (expecting("a.txt", Expect::Blob(sha(D))), Some(id(b"old"))),
+        (expecting("a.txt", Expect::Absent), Some(id(b"old"))),
+        (expecting("gone.txt", Expect::Blob(sha(D))), None),
+    ] {
+        let fake = world().await;
+        let error = commit(&fake, &opts(vec![change])).await.unwrap_err();
+        let ForgeError::Conflict {
+            kind: ConflictKind::StaleFile { current, .. },
+            ..
+        } = error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!(current, present);
+        assert_eq!(writes(&fake), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_branch_that_moved_is_a_conflict() {
+    let fake = world().await;
+    let mut wanted = opts(vec![write("a.txt", b"new")]);
+    wanted.expected_head = Some(sha(D));
+    let error = commit(&fake, &wanted).await.unwrap_err();
+    let moved = |error: ForgeError| match error {
+        ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved { current },
+            ..
+        } => current,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(moved(error), Some(sha(A)));
+    assert_eq!(writes(&fake), 0);
+
+    // Another writer was faster between the look and the move.
+    wanted.expected_head = Some(sha(A));
+    fake.on(MOVE, [message(422, "Update is not a fast forward")]);
+    let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
+    fake.on(TIP, [tip(A), tip(C)]);
+    let error = commit(&fake, &wanted).await.unwrap_err();
+    assert_eq!(moved(error), Some(sha(C)));
+}
+
+#[tokio::test]
+async fn a_protected_branch_speaks_in_its_own_words() {
+    let fake = world().await;
+    let words = "Repository rule violations found Changes must be made through a pull request.";
+    fake.on(MOVE, [message(422, words)]);
+    let error = commit(&fake, &opts(vec![write("a.txt", b"new")]))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, ForgeError::Forbidden { message, .. } if message == words),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_branch_is_made_from_its_base() {
+    let fake = world().await;
+    fake.on(
+        "GET /repos/o/r/git/ref/heads/new/one",
+        [message(404, "Not Found")],
+    );
+    fake.on(
+        "POST /repos/o/r/git/refs",
+        [json_reply(201, &git_ref("refs/heads/new/one", "commit", D))],
+    );
+    let mut wanted = opts(vec![write("a.txt", b"new")]);
+    wanted.branch = "new/one".to_owned();
+    wanted.base = Some("main".to_owned());
+    let done = commit(&fake, &wanted).await.unwrap();
+    assert!(done.branch_created);
+    assert_eq!(
+        fake.sent("POST /repos/o/r/git/refs"),
+        json!({"ref": "refs/heads/new/one", "sha": D})
+    );
+
+    wanted.base = None;
+    let full = json!({"name": "r", "owner": {"login": "o"}, "size": 9});
+    fake.json("GET /repos/o/r", &full);
+    let error = commit(&fake, &wanted).await.unwrap_err();
+    assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_before_anything_is_written() {
+    let rename = |from: &str, to: &str| FileChange::Rename {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        content: None,
+        expect: Expect::Any,
+    };
+    for changes in [
+        vec![],
+        vec![write("../x", b"")],
+        vec![write("/x", b"")],
+        vec![write("a//b", b"")],
+        vec![write(".git/config", b"")],
+        vec![write("a.txt", b"1"), write("a.txt", b"2")],
+        vec![write("d", b"a directory")],
+        vec![write("sub", b"a submodule")],
+        vec![write("a.txt/below", b"a file above")],
+        vec![rename("d", "e")],
+    ] {
+        let fake = world().await;
+        let error = commit(&fake, &opts(changes.clone())).await.unwrap_err();
+        assert!(
+            matches!(error, ForgeError::Invalid { .. }),
+            "{changes:?} {error}"
+        );
+        assert_eq!(writes(&fake), 0);
+    }
+    let fake = world().await;
+    let error = commit(&fake, &opts(vec![rename("nope", "e")]))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+    let error = commit(&fake, &opts(vec![rename("a.txt", "run.sh")]))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn the_first_commit_is_one_commit_too() {
+    let put = "PUT /repos/o/r/contents/a.txt";
+    let empty = message(409, "Git Repository is empty.");
+    let fake = world().await;
+    fake.on(TIP, [empty.clone()]);
+    fake.on(
+        put,
+        [json_reply(
+            201,
+            &json!({"content": {"sha": B}, "commit": {"sha": B, "html_url": "h"}}),
+        )],
+    );
+    let done = commit(&fake, &opts(vec![write("a.txt", b"one")]))
+        .await
+        .unwrap();
+    assert_eq!((done.sha, done.branch_created), (sha(B), true));
+    assert_eq!(
+        fake.sent(put),
+        json!({"message": "m", "content": "b25l", "branch": "main"})
+    );
+
+    let at_first = json_reply(200, &git_ref("refs/heads/main", "commit", B));
+    fake.on(TIP, [empty.clone(), at_first]);
+    let two = opts(vec![write("a.txt", b"one"), write("b.txt", b"two")]);
+    let done = commit(&fake, &two).await.unwrap();
+    assert_eq!(done.sha, sha(D));
+    assert_eq!(
+        fake.sent(COMMITS),
+        json!({"message": "m", "tree": C, "parents": []})
+    );
+    assert_eq!(fake.sent(MOVE), json!({"sha": D, "force": true}));
+
+    // Somebody else's commit is never run over.
+    let fake = world().await;
+    let other = json_reply(200, &git_ref("refs/heads/main", "commit", C));
+    fake.on(TIP, [empty, other]);
+    fake.on(put, [json_reply(201, &json!({"commit": {"sha": B}}))]);
+    assert!(matches!(
+        commit(&fake, &two).await,
+        Err(ForgeError::Conflict { .. })
+    ));
+    assert!(!fake.calls().contains(&MOVE.to_owned()));
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_looked_up() {
+    let fake = world().await;
+    let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
+    // More than is said to come: the connection breaks in the middle of the answer.
+    fake.on(MOVE, [reply(200, "{").with("content-length", "100")]);
+    fake.on(TIP, [tip(A), tip(D)]);
+    let done = commit(&fake, &opts(vec![write("a.txt", b"new")]))
+        .await
+        .unwrap();
+    assert_eq!(done.sha, sha(D));
+}

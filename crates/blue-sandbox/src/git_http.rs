@@ -1,9 +1,0 @@
-//! Git smart HTTP
-
-use axum::Router;
-
-use crate::app::App;
-
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-}
