@@ -1,3 +1,23 @@
-//! Real forges, fixtures and skips for Blue's tests
+//! Real forges, the sandbox and a vocabulary to set them up, for tests
+//!
+//! A test names a [`Backend`] and gets a [`Cx`]: a [`Lab`] to arrange things and forges to look at
+//! them with. A back end that cannot run here is skipped and counted, never silently passed.
 
+mod backend;
+mod contract;
+mod env;
+mod lab;
 pub mod openapi;
+mod report;
+mod server;
+mod wait;
+
+pub use backend::Backend;
+pub use contract::{Cx, run};
+pub use env::Settings;
+pub use lab::{Answer, Import, Lab, Repo, User};
+pub use report::Skip;
+pub use server::Server;
+pub use wait::eventually;
+
+pub use anyhow::{Context, Result, bail, ensure};

@@ -240,10 +240,7 @@ fn links() {
         ),
         (true, Some(2), Some(7))
     );
-    assert_eq!(
-        seen(r#"</x?page=3&a=%3C>; rel=next"#),
-        (true, Some(3), None)
-    );
+    assert_eq!(seen("</x?page=3&a=%3C>; rel=next"), (true, Some(3), None));
     assert_eq!(
         seen(r#"<http://h/x?page=1>; rel="first""#),
         (true, None, None)
@@ -344,12 +341,12 @@ async fn a_short_page_is_not_the_last() {
     assert_eq!((page.next_page, page.total), (Some(2), Some(120)));
     let all: Vec<usize> = rest.get(&["list"]).all(50).await.unwrap();
     assert_eq!(all.len(), 120 - 120_usize.div_ceil(7));
-    let last = rest
+    let end = rest
         .get(&["list"])
         .page::<usize>(Page::new(3, 50), 50)
         .await
         .unwrap();
-    assert_eq!(last.next_page, None);
+    assert_eq!(end.next_page, None);
     assert!(
         log.lock()
             .unwrap()

@@ -1,0 +1,90 @@
+//! The forges a behaviour is tried on
+
+use std::sync::Arc;
+
+use blue_core::{
+    forge::{Endpoint, Flavor, Forge, forgejo::Forgejo, model::Host},
+    http::{AuthScheme, Credential, Http},
+    secret::Secret,
+};
+
+use crate::{Server, server};
+
+/// One forge of the contract suite
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    SandboxGitea,
+    SandboxForgejo,
+    /// The GitHub dialect of the sandbox
+    SandboxGithub,
+    /// The real one
+    Gitea,
+    /// The real one, where `BLUE_TEST_FORGEJO_BIN` names it
+    Forgejo,
+}
+
+impl Backend {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SandboxGitea => "sandbox-gitea",
+            Self::SandboxForgejo => "sandbox-forgejo",
+            Self::SandboxGithub => "sandbox-github",
+            Self::Gitea => "gitea",
+            Self::Forgejo => "forgejo",
+        }
+    }
+
+    /// The program whose behaviour is expected
+    pub fn flavor(self) -> Flavor {
+        match self {
+            Self::SandboxGitea | Self::Gitea => Flavor::Gitea,
+            Self::SandboxForgejo | Self::Forgejo => Flavor::Forgejo,
+            Self::SandboxGithub => Flavor::GitHub,
+        }
+    }
+
+    pub fn is_github(self) -> bool {
+        self.flavor() == Flavor::GitHub
+    }
+
+    pub fn is_forgejo(self) -> bool {
+        self.flavor() == Flavor::Forgejo
+    }
+
+    pub(crate) fn server(self) -> &'static Result<Server, server::StartError> {
+        match self {
+            // One server speaks both dialects.
+            Self::SandboxGitea | Self::SandboxGithub => server::sandbox(Flavor::Gitea),
+            Self::SandboxForgejo => server::sandbox(Flavor::Forgejo),
+            Self::Gitea => server::gitea(),
+            Self::Forgejo => server::forgejo(),
+        }
+    }
+
+    /// The code under test, pointed at this back end
+    pub(crate) fn forge(
+        self,
+        server: &Server,
+        http: Arc<Http>,
+        token: Option<&Secret>,
+    ) -> Arc<dyn Forge> {
+        let host = Host::of_url(&server.url).expect("a server's URL has a host");
+        let (api, scheme) = if self.is_github() {
+            ("api/v3/", AuthScheme::Bearer)
+        } else {
+            ("api/v1/", AuthScheme::Token)
+        };
+        let credential = token.map(|token| Credential {
+            host: host.clone(),
+            scheme,
+            token: token.clone(),
+        });
+        let api = server.url.join(api).expect("a server's URL is a base");
+        let endpoint = Endpoint { host, api };
+        if self.is_github() {
+            unreachable!("the GitHub dialect comes with its client")
+        } else {
+            Arc::new(Forgejo::new(http, endpoint, credential))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One behaviour on one back end
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use blue_core::{
+    forge::Forge,
+    http::{Http, HttpConfig},
+    secret::Secret,
+};
+
+use crate::{
+    Backend, Lab, Repo, Server, Settings, Skip, User, report,
+    server::StartError,
+};
+
+/// What the body of a behaviour works with
+#[derive(Debug)]
+pub struct Cx {
+    pub backend: Backend,
+    pub lab: Lab,
+    server: &'static Server,
+}
+
+impl Cx {
+    /// The forge as a user sees it
+    pub fn forge(&self, user: &User) -> Arc<dyn Forge> {
+        self.forge_with(Some(&user.token), HttpConfig::default())
+    }
+
+    /// The forge without a token
+    pub fn anonymous(&self) -> Arc<dyn Forge> {
+        self.forge_with(None, HttpConfig::default())
+    }
+
+    pub fn forge_with(&self, token: Option<&Secret>, http: HttpConfig) -> Arc<dyn Forge> {
+        let http = Arc::new(Http::new(http));
+        self.backend.forge(self.server, http, token)
+    }
+
+    /// A new user, a repository with a `README.md`, and the forge as that user sees it
+    pub async fn start(&self) -> Result<(Arc<dyn Forge>, Repo)> {
+        let owner = self.lab.user("owner").await?;
+        let repo = self.lab.repo(&owner).await?;
+        Ok((self.forge(&owner), repo))
+    }
+}
+
+/// Run a behaviour, or count it as skipped; `module` is the test's `module_path!()`
+pub fn run<F, Fut>(backend: Backend, module: &str, name: &str, body: F)
+where
+    F: FnOnce(Cx) -> Fut,
+    Fut: Future<Output = Result<()>>,
+{
+    let settings = Settings::get();
+    let concern = module.split("::").nth(1).unwrap_or(module);
+    let behaviour = format!("{concern}::{name}");
+    let tell = |outcome: &str| {
+        report::append(settings.report.as_deref(), backend.name(), &behaviour, outcome);
+    };
+    let server = match backend.server() {
+        Ok(server) => server,
+        Err(StartError::Skip(skip)) => {
+            assert!(
+                !settings.requires(backend.name()),
+                "BLUE_TEST_REQUIRE names {}, but it is {skip}",
+                backend.name()
+            );
+            report::say_once(backend.name(), skip);
+            return tell(&skip.to_string());
+        }
+        Err(StartError::Broken(why)) => {
+            tell("failed");
+            panic!("{} did not start: {why}", backend.name());
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    let failed = OnDrop(|| tell("failed"));
+    let outcome = runtime.block_on(async {
+        body(Cx {
+            backend,
+            lab: Lab::new(server),
+            server,
+        })
+        .await
+    });
+    match outcome {
+        Ok(()) => {
+            std::mem::forget(failed);
+            tell("ok");
+        }
+        Err(error) => match error.downcast::<Skip>() {
+            Ok(skip) => {
+                std::mem::forget(failed);
+                report::say_once(&format!("{} {behaviour}", backend.name()), &skip);
+                tell(&skip.to_string());
+            }
+            Err(error) => panic!("{behaviour} on {}: {error:?}", backend.name()),
+        },
+    }
+}
+
+/// Runs on a panic too
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
