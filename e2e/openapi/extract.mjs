@@ -72,11 +72,14 @@ function orNull(to) {
   return to;
 }
 
-/** Prefer JSON; a body of another kind has no schema that could be checked */
+/** What is JSON among the kinds of content; a body of another kind has no schema that could be checked */
 function content(of) {
-  const kinds = Object.entries(of?.content ?? {});
-  const found = kinds.find(([kind]) => kind === "application/json") ?? kinds.find(([kind]) => /json/.test(kind));
-  return found?.[1];
+  const kinds = Object.entries(of?.content ?? {}).filter(([kind]) => /json|vnd\.github\.object/.test(kind));
+  if (kinds.length === 0) return undefined;
+  const main = Object.fromEntries(kinds)["application/json"] ?? kinds[0][1];
+  const schemas = kinds.map(([, { schema }]) => schema).filter(Boolean);
+  const differ = new Set(schemas.map((one) => JSON.stringify(one))).size > 1;
+  return { ...main, schema: differ ? { anyOf: schemas } : main.schema };
 }
 
 function response(of) {

@@ -22,6 +22,7 @@ pub(crate) use self::{
     merge::Merged,
     object::{Kind, Object},
     oid::Oid,
+    process::HERMETIC,
     refs::{Expect, valid_branch_name},
     repo::Repo,
     tree::{Edit, Entry, Mode},

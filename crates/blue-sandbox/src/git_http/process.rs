@@ -32,6 +32,13 @@ pub(super) fn command(repo: &Path, protocol: Option<&str>) -> Command {
         .envs(HERMETIC.iter().copied())
         .envs(protocol.map(|protocol| ("GIT_PROTOCOL", protocol)))
         .current_dir(repo)
+        // The folder may belong to somebody else, and holds nothing the client should see.
+        .args([
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "transfer.hideRefs=refs/sandbox",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -114,7 +121,10 @@ async fn drain(
 ) -> bool {
     let mut chunk = vec![0; CHUNK];
     while let Ok(size @ 1..) = stdout.read(&mut chunk).await {
-        let gone = sender.send(Bytes::copy_from_slice(&chunk[..size])).await.is_err();
+        let gone = sender
+            .send(Bytes::copy_from_slice(&chunk[..size]))
+            .await
+            .is_err();
         if gone && when_left == WhenLeft::Stop {
             return true;
         }

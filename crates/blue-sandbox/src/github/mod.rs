@@ -38,6 +38,7 @@ use crate::app::App;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/api/v3", any(serve::serve))
+        .route("/api/v3/", any(serve::serve))
         .route("/api/v3/{*path}", any(serve::serve))
         .layer(Extension(Arc::new(door::Door::new())))
 }

@@ -180,7 +180,7 @@ fn see_other(location: &str) -> Response {
 }
 
 /// What the auth layer says to a credential that is not good
-fn bad_credential(app: &App) -> Response {
+pub(crate) fn bad_credential(app: &App) -> Response {
     let words = if app.is_forgejo() {
         "Credentials are incorrect or have expired. Retry your command or see \
          https://codeberg.org/forgejo/forgejo/issues/2809 for more information\n"

@@ -127,6 +127,11 @@ impl Operation {
         let Some(name) = first.strip_prefix('{').and_then(|s| s.strip_suffix('}')) else {
             return path.first() == Some(first) && self.fit(rest, &path[1..], values);
         };
+        // The top folder has an empty path, and the slash before it may be missing too.
+        if path.is_empty() && rest.is_empty() && name == "path" {
+            values.push((name, String::new()));
+            return true;
+        }
         let most = if self.multi_segment(name) {
             path.len()
         } else {
@@ -182,6 +187,7 @@ mod tests {
                 "x/y",
             ),
             ("GET", "/repos/a/b/contents/", "repos/get-content", ""),
+            ("GET", "/repos/a/b/contents", "repos/get-content", ""),
             (
                 "GET",
                 "/repos/a/b/commits/feat/x/check-runs",

@@ -17,9 +17,11 @@ pub use error::OpenError;
 use url::Url;
 
 use super::{
-    Endpoint, ForgeType,
+    Endpoint, Forge, ForgeType,
     detect::{DetectedType, Detection, detect_host},
+    forgejo::Forgejo,
     git_url::GitUrl,
+    github::GitHub,
     model::{Host, RepoId},
     token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
 };
@@ -76,6 +78,17 @@ pub struct Located {
     pub found: Detection,
     pub http: Arc<Http>,
     pub credential: Option<Credential>,
+    pub token: Option<TokenSource>,
+    /// To be said once, in this order
+    pub notices: Vec<String>,
+}
+
+/// A forge that is ready to be asked
+#[derive(Debug)]
+pub struct Opened {
+    pub forge: Arc<dyn Forge>,
+    pub repo: RepoId,
+    pub found: Detection,
     pub token: Option<TokenSource>,
     /// To be said once, in this order
     pub notices: Vec<String>,
@@ -156,6 +169,18 @@ impl Forges {
                 Ok(self.find_url(&known, &url).await.found)
             }
         }
+    }
+
+    /// Open the forge of what a caller names
+    pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let located = self.locate(ask).await?;
+        Ok(Opened {
+            forge: located.connect(),
+            repo: located.repo,
+            found: located.found,
+            token: located.token,
+            notices: located.notices,
+        })
     }
 
     /// Find the forge and the token for what a caller names
@@ -251,6 +276,17 @@ impl Forges {
             servers: self.settings.vars.servers()?,
             hosts: self.hosts.load()?,
         })
+    }
+}
+
+impl Located {
+    fn connect(&self) -> Arc<dyn Forge> {
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
+        let credential = self.credential.clone();
+        match self.family {
+            ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
+            ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
+        }
     }
 }
 

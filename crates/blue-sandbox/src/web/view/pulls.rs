@@ -32,7 +32,7 @@ impl State {
 
 #[derive(Debug, Clone)]
 pub(in crate::web) struct PullRow {
-    pub number: u64,
+    pub number: i64,
     pub title: String,
     pub state: State,
     pub author: String,
