@@ -10,6 +10,9 @@
 //!
 //! Everything lies in one folder, and a process killed at any moment leaves it whole.
 
+// The shape of a repository is one long literal.
+#![recursion_limit = "256"]
+
 mod app;
 mod auth;
 mod background;

@@ -17,6 +17,7 @@ const ENTRIES: usize = 2_000;
 pub(crate) struct Cache {
     diffs: Memo<(i64, Oid, Oid), Arc<Diff>>,
     last_commits: Memo<(i64, Oid, String), Oid>,
+    commit_times: Memo<Oid, i64>,
 }
 
 impl Cache {
@@ -26,6 +27,11 @@ impl Cache {
         make: impl FnOnce() -> Result<Diff>,
     ) -> Result<Arc<Diff>> {
         self.diffs.get_or(key, || make().map(Arc::new))
+    }
+
+    /// When a commit was made
+    pub(crate) fn commit_time(&self, oid: Oid, make: impl FnOnce() -> Result<i64>) -> Result<i64> {
+        self.commit_times.get_or(oid, make)
     }
 
     pub(crate) fn last_commit(&self, key: &(i64, Oid, String)) -> Option<Oid> {

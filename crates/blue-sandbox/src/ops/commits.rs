@@ -19,6 +19,12 @@ pub(crate) fn get(app: &App, repo: &Repo, oid: Oid) -> Result<Commit> {
     Ok(app.git(repo.id).commit(oid)?)
 }
 
+/// Seconds since 1970 at which a commit was made
+pub(crate) fn time(app: &App, repo: &Repo, oid: Oid) -> Result<i64> {
+    app.cache
+        .commit_time(oid, || Ok(app.git(repo.id).commit(oid)?.committer.seconds))
+}
+
 /// Newest first; with a path only those that changed it
 pub(crate) fn log(
     app: &App,

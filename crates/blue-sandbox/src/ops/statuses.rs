@@ -31,12 +31,7 @@ pub(crate) fn create(
         id: 0,
         sha,
         state: report.state.to_owned(),
-        context: if report.context.is_empty() {
-            "default"
-        } else {
-            report.context
-        }
-        .to_owned(),
+        context: report.context.to_owned(),
         description: report.description.to_owned(),
         target_url: report.target_url.to_owned(),
         creator_id: user.map(|user| user.id),

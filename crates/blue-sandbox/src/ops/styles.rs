@@ -93,8 +93,7 @@ pub(crate) fn compute(
         }
         Style::FastForwardOnly => {
             if !git.is_ancestor(base, head)? {
-                let words = "hint: Diverging branches can't be fast-forwarded, you need to either:\n\
-                             fatal: Not possible to fast-forward, aborting.";
+                let words = "fatal: Not possible to fast-forward, aborting.";
                 return Err(MergeError::NotFastForward {
                     words: words.to_owned(),
                 }

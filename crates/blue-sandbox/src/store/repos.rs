@@ -68,7 +68,7 @@ impl Default for Settings {
             ignore_whitespace_conflicts: false,
             delete_branch_after_merge: false,
             default_merge_style: "merge".to_owned(),
-            default_allow_maintainer_edit: false,
+            default_allow_maintainer_edit: true,
             object_format_name: "sha1".to_owned(),
         }
     }

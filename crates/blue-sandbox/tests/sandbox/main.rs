@@ -7,5 +7,6 @@ mod github_git;
 mod github_hub;
 mod github_pulls;
 mod oauth;
+mod pages;
 mod seed;
 mod visitor;

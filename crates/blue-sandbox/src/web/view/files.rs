@@ -90,10 +90,11 @@ pub(in crate::web) fn folder(
                 @for entry in entries {
                     li {
                         span.grow {
-                            (sign(entry.kind)) " "
                             a href=(place.link.source(&place.at, &join(&place.path, &entry.name))) {
-                                (entry.name)
+                                @if entry.kind == EntryKind::Folder { b { (entry.name) } }
+                                @else { (entry.name) }
                             }
+                            span.dim { (sign(entry.kind)) }
                         }
                         @if !entry.last.is_empty() {
                             a.dim href=(place.link.commit(&entry.sha)) { (entry.last) }
@@ -106,7 +107,7 @@ pub(in crate::web) fn folder(
         @if let Some((name, text)) = readme {
             div.box {
                 div.head { b { (name) } }
-                div.body { pre.text { (text) } }
+                div.body { pre.text.mono { (text) } }
             }
         }
     }
@@ -206,12 +207,13 @@ fn short(at: &At) -> &str {
     }
 }
 
+/// What tells a folder, link or submodule from a file
 fn sign(kind: EntryKind) -> &'static str {
     match kind {
-        EntryKind::Folder => "📁",
-        EntryKind::File => "📄",
-        EntryKind::Link => "🔗",
-        EntryKind::Submodule => "📦",
+        EntryKind::Folder => "/",
+        EntryKind::File => "",
+        EntryKind::Link => " → link",
+        EntryKind::Submodule => " @ submodule",
     }
 }
 

@@ -128,7 +128,7 @@ pub(in crate::web) fn one(link: &RepoLink, pull: &PullView, files: &[FilePatch])
                 ul.rows {
                     @for review in &pull.reviews {
                         li {
-                            b class=(review_class(&review.state)) { (review.state) }
+                            b class=(review_class(&review.state)) { (review_words(&review.state)) }
                             div.grow {
                                 a href={ "/" (review.author) } { (review.author) }
                                 @if !review.body.is_empty() { pre.text { (review.body) } }
@@ -159,9 +159,21 @@ fn readiness(readiness: &Readiness) -> Markup {
 }
 
 fn review_class(state: &str) -> &'static str {
-    match state {
+    match state.split(' ').next().unwrap_or_default() {
         "APPROVED" => "ok",
         "REQUEST_CHANGES" | "CHANGES_REQUESTED" => "bad",
         _ => "dim",
     }
+}
+
+fn review_words(state: &str) -> String {
+    let (state, rest) = state.split_once(' ').unwrap_or((state, ""));
+    let words = match state {
+        "APPROVED" => "approved",
+        "REQUEST_CHANGES" | "CHANGES_REQUESTED" => "changes requested",
+        "COMMENT" => "commented",
+        "REQUEST_REVIEW" => "asked to review",
+        other => other,
+    };
+    format!("{words} {rest}")
 }
