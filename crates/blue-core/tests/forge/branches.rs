@@ -137,7 +137,7 @@ async fn a_branch_from_nowhere_is_not_found(cx: Cx) -> Result<()> {
 
 async fn a_bad_branch_name_is_invalid(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    for bad in ["a..b", "with space", "end.lock", "/lead", "tail/", "a~b", "", "-dash", "a//b"] {
+    for bad in ["a..b", "with space", "end.lock", "/lead", "tail/", "a~b", "", "a//b"] {
         refused!(
             forge.create_branch(&repo.id, bad, "main").await,
             ForgeError::Invalid { .. }

@@ -39,6 +39,7 @@ contract![
     no_changes_are_refused,
     one_path_twice_is_refused,
     odd_paths_are_written,
+    a_leading_dash_is_written_or_invalid,
     odd_branches_are_written,
     bytes_survive,
     five_megabytes_are_written,
@@ -471,7 +472,7 @@ async fn odd_paths_are_written(cx: Cx) -> Result<()> {
         "plus+;.txt",
         "quote'\".txt",
         "ünïcødé/日本 語.txt",
-        "-dash",
+        "dir/-dash",
     ];
     let changes = odd.iter().map(|p| write(p, p)).collect();
     forge.commit_files(&repo.id, &commit("main", changes)).await?;
@@ -485,6 +486,19 @@ async fn odd_paths_are_written(cx: Cx) -> Result<()> {
     let changes = odd.iter().map(|p| delete(p)).collect();
     forge.commit_files(&repo.id, &commit("main", changes)).await?;
     assert_eq!(forge.list_dir(&repo.id, "", None).await?.len(), 1);
+    Ok(())
+}
+
+async fn a_leading_dash_is_written_or_invalid(cx: Cx) -> Result<()> {
+    let (forge, repo) = cx.start().await?;
+    let before = cx.lab.head(&repo, "main").await?;
+    let opts = commit("main", vec![write("-dash", "x")]);
+    match forge.commit_files(&repo.id, &opts).await {
+        Ok(_) => assert_eq!(cx.lab.raw(&repo, "main", "-dash").await?, b"x"),
+        // Gitea takes the name for an option of git and answers 500.
+        Err(ForgeError::Invalid { .. }) => assert_eq!(cx.lab.head(&repo, "main").await?, before),
+        Err(other) => panic!("{other:?}"),
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ contract![
     odd_paths_are_read,
     a_symlink_is_told,
     a_submodule_is_told,
+    a_leading_dash_is_read,
     an_executable_is_a_file,
     the_root_is_listed,
     a_directory_is_listed,
@@ -36,6 +37,7 @@ async fn special(cx: &Cx) -> Result<Repo> {
     import.commit_modes("main", "special", &[
         ("100644", "dir/file.txt", b"text\n"),
         ("100755", "run.sh", b"#!/bin/sh\n"),
+        ("100644", "-dash", b"dash"),
         ("120000", "link", b"dir/file.txt"),
         ("160000", "sub", b"0123456789012345678901234567890123456789"),
         ("100644", ".gitmodules", b"[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub.git\n"),
@@ -170,7 +172,6 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
         "quote'and\".txt",
         "ünïcødé/日本 語.txt",
         "dir with space/sub#dir/file%.txt",
-        "-dash",
         "[brackets]{}.txt",
         "tilde~at@.txt",
     ];
@@ -203,10 +204,16 @@ async fn a_submodule_is_told(cx: Cx) -> Result<()> {
     let sub = entries.iter().find(|e| e.name == "sub").expect("it is listed");
     assert_eq!(sub.kind, EntryKind::Submodule);
     assert_eq!(sub.sha.as_str(), "0123456789012345678901234567890123456789");
-    refused!(
-        forge.read_file(&repo.id, "sub", None, WHOLE).await,
-        ForgeError::Invalid { .. }
-    );
+    let told = forge.read_file(&repo.id, "sub", None, WHOLE).await?;
+    assert_eq!((told.kind, &told.sha), (EntryKind::Submodule, &sub.sha));
+    assert_eq!(told.content, b"");
+    Ok(())
+}
+
+async fn a_leading_dash_is_read(cx: Cx) -> Result<()> {
+    let repo = special(&cx).await?;
+    let file = cx.forge(&repo.owner).read_file(&repo.id, "-dash", None, WHOLE).await?;
+    assert_eq!(file.content, b"dash");
     Ok(())
 }
 
@@ -225,6 +232,7 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let told: Vec<_> = entries.iter().map(|e| (e.path.as_str(), e.kind)).collect();
         assert_eq!(told, [
+            ("-dash", EntryKind::File),
             (".gitmodules", EntryKind::File),
             ("dir", EntryKind::Dir),
             ("link", EntryKind::Symlink),

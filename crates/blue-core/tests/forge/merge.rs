@@ -4,7 +4,7 @@ use blue_core::forge::{
     ConflictKind, ForgeError, MergeBlock,
     model::{MergeOpts, MergeOutcome, MergeStrategy, Mergeability, PrState},
 };
-use blue_testkit::{Cx, Repo, Result, eventually};
+use blue_testkit::{Backend, Cx, Repo, Result, eventually};
 use serde_json::json;
 
 use crate::words::{ALL, PATIENCE, merge, nowhere};
@@ -40,7 +40,7 @@ contract![
     a_forbidden_style_is_told,
     a_scheduled_merge_waits_for_its_checks,
     a_scheduled_merge_cannot_be_pinned,
-    two_merges_at_once_happen_once,
+    two_merges_at_once_both_say_merged,
 ];
 
 /// A repository whose `main` and `topic` have each moved on, without a conflict
@@ -456,7 +456,7 @@ async fn a_scheduled_merge_cannot_be_pinned(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn two_merges_at_once_happen_once(cx: Cx) -> Result<()> {
+async fn two_merges_at_once_both_say_merged(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
     let (one, two) = (cx.forge(&repo.owner), cx.forge(&repo.owner));
     let opts = merge(MergeStrategy::Squash);
@@ -467,7 +467,14 @@ async fn two_merges_at_once_happen_once(cx: Cx) -> Result<()> {
     for outcome in [one?, two?] {
         assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
     }
-    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 3);
+    let commits = cx.lab.count_commits(&repo, "main").await?;
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        // The real ones look at the state before they take their lock, and squash twice.
+        assert!(matches!(commits, 3 | 4), "{commits}");
+    } else {
+        assert_eq!(commits, 3);
+    }
+    assert_eq!(cx.lab.raw(&repo, "main", "two.txt").await?, b"2");
     Ok(())
 }
 

@@ -248,7 +248,8 @@ async fn a_renamed_repository_is_not_written_under_its_old_name(cx: Cx) -> Resul
         ..repo
     };
     let branches = forge.all_branches(&moved.id).await?;
-    let names: Vec<&str> = branches.iter().map(|b| b.name.as_str()).collect();
+    let mut names: Vec<&str> = branches.iter().map(|b| b.name.as_str()).collect();
+    names.sort_unstable();
     assert_eq!(names, ["main", "other"]);
     assert_eq!(cx.lab.blob(&moved, "main", "c.txt").await?, None);
     assert_eq!(forge.list_prs(&moved.id, &Default::default(), ALL).await?.items, []);

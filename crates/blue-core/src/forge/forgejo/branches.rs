@@ -183,7 +183,11 @@ pub(super) fn plausible_ref(name: &str) -> bool {
         && !name.ends_with('/')
         && !name.contains("//")
         && !name.contains("..")
-        && name.split('/').all(|part| part != ".")
+        && !name.contains("@{")
+        && !name.ends_with('.')
+        && name
+            .split('/')
+            .all(|part| !part.starts_with('.') && !part.ends_with(".lock"))
         && !name.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
         && !name.chars().any(char::is_control)
 }
