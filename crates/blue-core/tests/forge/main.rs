@@ -46,6 +46,8 @@ mod commits;
 mod contents;
 mod merge;
 mod mergeability;
+mod openapi_examples;
+mod openapi_requests;
 mod protection;
 mod prs;
 mod repo;
