@@ -413,7 +413,11 @@ async fn an_executable_stays_executable(cx: Cx) -> Result<()> {
     forge.commit_files(&repo.id, &opts).await?;
     let moved = mode(&cx, &repo, "bin/run.sh").await?;
     // Forgejo's API knows no move, and a file that it makes is never executable.
-    let wanted = if cx.backend.is_forgejo() { "100644" } else { "100755" };
+    let wanted = if cx.backend.is_forgejo() {
+        "100644"
+    } else {
+        "100755"
+    };
     assert_eq!(moved.as_deref(), Some(wanted));
     Ok(())
 }

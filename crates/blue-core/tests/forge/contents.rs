@@ -42,7 +42,7 @@ async fn special(cx: &Cx) -> Result<Repo> {
             ("100755", "run.sh", b"#!/bin/sh\n"),
             ("100644", "-dash", b"dash"),
             ("120000", "link", b"dir/file.txt"),
-        ("120000", "loose", b"no/such.txt"),
+            ("120000", "loose", b"no/such.txt"),
             ("160000", "sub", b"0123456789012345678901234567890123456789"),
             (
                 "100644",
@@ -297,7 +297,7 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
                 (".gitmodules", EntryKind::File),
                 ("dir", EntryKind::Dir),
                 ("link", EntryKind::Symlink),
-            ("loose", EntryKind::Symlink),
+                ("loose", EntryKind::Symlink),
                 ("run.sh", EntryKind::File),
                 ("sub", EntryKind::Submodule),
             ]
