@@ -1,12 +1,18 @@
 //! The sandbox from outside: over HTTP and with the real git
 
+mod api;
+mod crash;
 mod faults;
 mod git;
 mod github_door;
 mod github_git;
 mod github_hub;
 mod github_pulls;
+mod lifecycle;
+mod merges;
 mod oauth;
 mod pages;
+mod rules;
 mod seed;
 mod visitor;
+mod writers;
