@@ -35,7 +35,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             for row in &all {
                 list.push(comment(cx, row)?);
             }
-            Ok(Page::of(cx.req).counted(&list.into(), all.len()))
+            Ok(Reply::counted(&list.into(), all.len()))
         }
         ("POST", Some(number), ["issues", _, "comments"]) => {
             let user = cx.user()?;

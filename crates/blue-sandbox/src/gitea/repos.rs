@@ -20,7 +20,6 @@ use crate::{
 };
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
-    let page = Page::of(cx.req);
     match (cx.req.verb(), path) {
         ("GET", []) => Ok(Reply::ok(&wire::repo(cx.app(), &cx.found, cx.access)?)),
         ("PATCH", []) => edit(cx),
@@ -41,13 +40,13 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             listed(cx.req, forks)
         }
         ("POST", ["forks"]) => fork(cx),
-        ("GET", ["topics"]) => Ok(page.counted(&json!({"topics": []}), 0)),
+        ("GET", ["topics"]) => Ok(Reply::counted(&json!({"topics": []}), 0)),
         ("GET", ["languages"]) => Ok(Reply::ok(&json!({}))),
         ("GET", ["hooks"]) => {
             cx.need_admin()?;
-            Ok(page.counted(&json!([]), 0))
+            Ok(Reply::counted(&json!([]), 0))
         }
-        ("GET", ["releases" | "labels" | "milestones"]) => Ok(page.counted(&json!([]), 0)),
+        ("GET", ["releases" | "labels" | "milestones"]) => Ok(Reply::counted(&json!([]), 0)),
         (_, [] | ["forks" | "topics" | "languages"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }
@@ -126,10 +125,10 @@ fn fork(cx: &InRepo<'_>) -> Outcome {
         None => user.clone(),
     };
     let name = form.opt_text("name")?.unwrap_or(&cx.repo().name);
-    let fork = ops::repos::fork(cx.app(), &cx.found, &owner, name)?;
+    let copy = ops::repos::fork(cx.app(), &cx.found, &owner, name)?;
     Ok(Reply::json(
         202,
-        &wire::repo(cx.app(), &fork, Access::Owner)?,
+        &wire::repo(cx.app(), &copy, Access::Owner)?,
     ))
 }
 

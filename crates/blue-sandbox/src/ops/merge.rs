@@ -315,7 +315,8 @@ fn words(app: &App, repo: &Repo, pull: &Pull, user: &User, ask: &Ask) -> Result<
     }
     let body = given(&ask.message);
     if !body.is_empty() {
-        message = format!("{message}\n\n{body}").trim_start().to_owned();
+        let whole = format!("{message}\n\n{body}");
+        whole.trim_start().clone_into(&mut message);
     }
     let committer = signature(app, user);
     let poster = app

@@ -33,6 +33,10 @@ async fn serve_here() {
     std::future::pending::<()>().await;
 }
 
+#[expect(
+    clippy::zombie_processes,
+    reason = "the test ends and awaits every child"
+)]
 fn spawn(dir: &Path) -> (Child, Api) {
     drop(fs::remove_file(dir.join("ready")));
     let child = Command::new(std::env::current_exe().unwrap())

@@ -20,6 +20,7 @@ pub(in crate::gitea) fn repo(app: &App, found: &Found, access: Access) -> Result
     shape(app, found, access, true)
 }
 
+#[expect(clippy::too_many_lines, reason = "one field a line")]
 fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<Value, Fail> {
     let (repo, settings, name) = (&found.repo, &found.repo.settings, found.full_name());
     let (root, git) = (&app.root_url, app.git(repo.id));
