@@ -9,10 +9,7 @@ use blue_core::{
     secret::Secret,
 };
 
-use crate::{
-    Backend, Lab, Repo, Server, Settings, Skip, User, report,
-    server::StartError,
-};
+use crate::{Backend, Lab, Repo, Server, Settings, Skip, User, report, server::StartError};
 
 /// What the body of a behaviour works with
 #[derive(Debug)]
@@ -56,7 +53,12 @@ where
     let concern = module.split("::").nth(1).unwrap_or(module);
     let behaviour = format!("{concern}::{name}");
     let tell = |outcome: &str| {
-        report::append(settings.report.as_deref(), backend.name(), &behaviour, outcome);
+        report::append(
+            settings.report.as_deref(),
+            backend.name(),
+            &behaviour,
+            outcome,
+        );
     };
     let server = match backend.server() {
         Ok(server) => server,

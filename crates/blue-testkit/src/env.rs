@@ -54,7 +54,9 @@ impl Settings {
 
     /// The `PATH` that child processes get
     pub(crate) fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin")
+        self.path
+            .as_deref()
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
     }
 }
 

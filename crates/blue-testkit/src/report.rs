@@ -62,7 +62,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("report");
         append(Some(&file), "gitea", "merge::squash", "ok");
-        append(Some(&file), "forgejo", "merge::squash", "skipped: no such program");
+        append(
+            Some(&file),
+            "forgejo",
+            "merge::squash",
+            "skipped: no such program",
+        );
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
             "contract gitea merge::squash ok\n\

@@ -18,7 +18,7 @@ impl Git {
         url: &Url,
         username: Option<&str>,
     ) -> Result<Option<GitCredential>, GitError> {
-        let mut command = self.command(&self.git);
+        let mut command = self.command(&self.program);
         command
             .arg("-C")
             .arg(dir)

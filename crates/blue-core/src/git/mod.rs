@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How git and ssh are called; the children see the program's own environment
 #[derive(Debug, Clone)]
 pub struct Git {
-    git: PathBuf,
+    program: PathBuf,
     ssh: PathBuf,
     env: Vec<(OsString, OsString)>,
 }
@@ -51,7 +51,7 @@ pub struct GitCredential {
 impl Default for Git {
     fn default() -> Self {
         Self {
-            git: PathBuf::from("git"),
+            program: PathBuf::from("git"),
             ssh: PathBuf::from("ssh"),
             env: Vec::new(),
         }
@@ -62,7 +62,7 @@ impl Git {
     /// Use other programs than those in the path
     pub fn with_programs(git: impl Into<PathBuf>, ssh: impl Into<PathBuf>) -> Self {
         Self {
-            git: git.into(),
+            program: git.into(),
             ssh: ssh.into(),
             env: Vec::new(),
         }
@@ -182,7 +182,7 @@ impl Git {
     }
 
     async fn output(&self, dir: &Path, args: &[&str]) -> Result<run::Output, GitError> {
-        let mut command = self.command(&self.git);
+        let mut command = self.command(&self.program);
         command.arg("-C").arg(dir).args(args);
         run::collect("git", command, None, PATIENCE).await
     }

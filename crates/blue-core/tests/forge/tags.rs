@@ -35,7 +35,9 @@ fn tag(name: &str, target: &str, message: Option<&str>) -> TagOpts {
 async fn a_light_tag_is_made(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let head = cx.lab.head(&repo, "main").await?;
-    let made = forge.create_tag(&repo.id, &tag("v1.0", "main", None)).await?;
+    let made = forge
+        .create_tag(&repo.id, &tag("v1.0", "main", None))
+        .await?;
     let told = forge.get_tag(&repo.id, "v1.0").await?;
     for tag in [made, told] {
         assert_eq!((tag.name.as_str(), &tag.commit_sha), ("v1.0", &head));
@@ -48,7 +50,9 @@ async fn an_annotated_tag_is_made(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let head = cx.lab.head(&repo, "main").await?;
     let message = "Version ünï\n\nwith notes";
-    let made = forge.create_tag(&repo.id, &tag("v1.0", "main", Some(message))).await?;
+    let made = forge
+        .create_tag(&repo.id, &tag("v1.0", "main", Some(message)))
+        .await?;
     let told = forge.get_tag(&repo.id, "v1.0").await?;
     for tag in [made, told] {
         assert_eq!((tag.name.as_str(), &tag.commit_sha), ("v1.0", &head));
@@ -62,7 +66,9 @@ async fn a_tag_stands_at_a_commit(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let first = cx.lab.head(&repo, "main").await?;
     cx.lab.write(&repo, "main", &[("a.txt", b"a")]).await?;
-    let made = forge.create_tag(&repo.id, &tag("old", first.as_str(), None)).await?;
+    let made = forge
+        .create_tag(&repo.id, &tag("old", first.as_str(), None))
+        .await?;
     assert_eq!(made.commit_sha, first);
     assert_eq!(forge.resolve(&repo.id, "old").await?, first);
     Ok(())
@@ -75,8 +81,13 @@ async fn an_existing_tag_is_a_conflict(cx: Cx) -> Result<()> {
     cx.lab.write(&repo, "main", &[("a.txt", b"a")]).await?;
     for message in [None, Some("annotated")] {
         refused!(
-            forge.create_tag(&repo.id, &tag("v1", "main", message)).await,
-            ForgeError::Conflict { kind: ConflictKind::Exists, .. }
+            forge
+                .create_tag(&repo.id, &tag("v1", "main", message))
+                .await,
+            ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                ..
+            }
         );
     }
     assert_eq!(forge.get_tag(&repo.id, "v1").await?.commit_sha, first);
@@ -113,7 +124,10 @@ async fn a_missing_tag_is_not_found(cx: Cx) -> Result<()> {
         ForgeError::NotFound { what, .. } if what.contains("no/such")
     );
     // A branch is no tag.
-    refused!(forge.get_tag(&repo.id, "main").await, ForgeError::NotFound { .. });
+    refused!(
+        forge.get_tag(&repo.id, "main").await,
+        ForgeError::NotFound { .. }
+    );
     Ok(())
 }
 
@@ -149,7 +163,9 @@ async fn tags_come_in_pages(cx: Cx) -> Result<()> {
 async fn odd_tag_names_work(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     for name in ["release/1.0", "hash#1", "per%cent", "ünï-日本", "a+b&c"] {
-        let made = forge.create_tag(&repo.id, &tag(name, "main", Some("m"))).await?;
+        let made = forge
+            .create_tag(&repo.id, &tag(name, "main", Some("m")))
+            .await?;
         assert_eq!(made.name, name);
         let told = forge.get_tag(&repo.id, name).await?;
         assert_eq!((told.name.as_str(), told.annotated), (name, true));
@@ -163,7 +179,9 @@ async fn a_reader_makes_no_tag(cx: Cx) -> Result<()> {
     let reader = cx.lab.user("reader").await?;
     cx.lab.collaborator(&repo, &reader, "read").await?;
     refused!(
-        cx.forge(&reader).create_tag(&repo.id, &tag("v1", "main", None)).await,
+        cx.forge(&reader)
+            .create_tag(&repo.id, &tag("v1", "main", None))
+            .await,
         ForgeError::Forbidden { .. }
     );
     Ok(())

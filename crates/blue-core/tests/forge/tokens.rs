@@ -37,7 +37,10 @@ async fn about_tells_the_program(cx: Cx) -> Result<()> {
     if about.flavor == Flavor::Gitea {
         assert_eq!(about.version.as_deref(), Some("1.26.0"));
     }
-    assert_eq!(Some(forge.host().as_str()), cx.lab.server().url.as_str().split('/').nth(2));
+    assert_eq!(
+        Some(forge.host().as_str()),
+        cx.lab.server().url.as_str().split('/').nth(2)
+    );
     Ok(())
 }
 
@@ -57,7 +60,10 @@ async fn whoami_tells_an_admin(cx: Cx) -> Result<()> {
 }
 
 async fn whoami_without_a_token_is_unauthorized(cx: Cx) -> Result<()> {
-    refused!(cx.anonymous().whoami().await, ForgeError::Unauthorized { .. });
+    refused!(
+        cx.anonymous().whoami().await,
+        ForgeError::Unauthorized { .. }
+    );
     Ok(())
 }
 
@@ -67,7 +73,10 @@ async fn a_bad_token_is_unauthorized(cx: Cx) -> Result<()> {
     let forge = cx.forge_with(Some(&bad), HttpConfig::default());
     refused!(forge.whoami().await, ForgeError::Unauthorized { .. });
     // Also where nobody would be let in.
-    refused!(forge.repository(&repo.id).await, ForgeError::Unauthorized { .. });
+    refused!(
+        forge.repository(&repo.id).await,
+        ForgeError::Unauthorized { .. }
+    );
     Ok(())
 }
 
@@ -113,7 +122,14 @@ async fn nobody_reads_a_public_repository(cx: Cx) -> Result<()> {
     let (_, repo) = cx.start().await?;
     let forge = cx.anonymous();
     assert_eq!(forge.repository(&repo.id).await?.id, repo.id);
-    assert_eq!(forge.list_branches(&repo.id, Page::default()).await?.items.len(), 1);
+    assert_eq!(
+        forge
+            .list_branches(&repo.id, Page::default())
+            .await?
+            .items
+            .len(),
+        1
+    );
     Ok(())
 }
 

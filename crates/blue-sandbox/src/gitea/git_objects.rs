@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     git::{Entry, Kind, Mode, Oid},
-    ops::{self, commits},
+    ops::commits,
 };
 
 const TREE_ROWS: usize = 1000;
@@ -162,6 +162,6 @@ fn tag(cx: &InRepo<'_>, sha: &str) -> Outcome {
             "url": format!("{}/git/commits/{}", cx.api_url(), tag.target),
             "sha": tag.target,
         },
-        "verification": wire::verification(&ops::commits::get(cx.app(), cx.repo(), commit)?),
+        "verification": wire::verification(&commits::get(cx.app(), cx.repo(), commit)?),
     })))
 }

@@ -108,6 +108,9 @@ fn create(cx: &InRepo<'_>) -> Outcome {
         return Err(ops::Error::SameBranch.into());
     }
     let (head_repo, head) = head_of(cx, head)?;
+    if app.git(repo.id).branch(base)?.is_none() {
+        return Err(Fail::not_found());
+    }
     refuse_unknown_assignee(cx, &form)?;
     let new = pulls::New {
         title,

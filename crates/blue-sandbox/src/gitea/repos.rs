@@ -172,7 +172,7 @@ fn edit(cx: &InRepo<'_>) -> Outcome {
 }
 
 fn settings(form: &Form, to: &mut Settings) -> Result<(), Fail> {
-    let mut text = |name: &str, field: &mut String| -> Result<(), Fail> {
+    let text = |name: &str, field: &mut String| -> Result<(), Fail> {
         if let Some(value) = form.opt_text(name)? {
             value.clone_into(field);
         }
@@ -181,7 +181,7 @@ fn settings(form: &Form, to: &mut Settings) -> Result<(), Fail> {
     text("description", &mut to.description)?;
     text("website", &mut to.website)?;
     text("default_merge_style", &mut to.default_merge_style)?;
-    let mut flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
+    let flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
         *field = form.opt_flag(name)?.unwrap_or(*field);
         Ok(())
     };
@@ -234,6 +234,7 @@ pub(super) fn list_own(req: &Req, user: &User) -> Outcome {
             own.push(repo);
         }
     }
+    own.sort_by(|a, b| a.name.cmp(&b.name));
     listed(req, own)
 }
 

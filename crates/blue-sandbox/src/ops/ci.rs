@@ -188,7 +188,8 @@ pub(crate) fn run(
 ) -> Result<crate::store::checks::Run> {
     let jobs = workflow.jobs.iter().map(|job| {
         let mut job = job.clone();
-        if job.context.is_empty() {
+        // A run someone started by hand says nothing of the commit.
+        if job.context.is_empty() && event != "workflow_dispatch" {
             job.context = format!("{} / {} ({event})", workflow.title, job.name)
                 .trim_start()
                 .to_owned();

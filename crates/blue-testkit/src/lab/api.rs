@@ -27,7 +27,8 @@ impl Lab {
         path: &[&str],
         body: Option<&Value>,
     ) -> Result<Answer> {
-        self.call_url(Some(who), method, self.url(path)?, body).await
+        self.call_url(Some(who), method, self.url(path)?, body)
+            .await
     }
 
     /// Call and insist on success

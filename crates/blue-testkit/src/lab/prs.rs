@@ -9,7 +9,8 @@ use super::{Lab, Repo, User};
 impl Lab {
     /// Open a pull request and give its number
     pub async fn pr(&self, repo: &Repo, head: &str, base: &str, title: &str) -> Result<u64> {
-        let body = json!({"head": head, "base": base, "title": title, "body": "made by the set-up"});
+        let body =
+            json!({"head": head, "base": base, "title": title, "body": "made by the set-up"});
         let pr = self
             .post(&repo.owner, &repo.path(&["pulls"]), &body)
             .await?;
@@ -17,12 +18,7 @@ impl Lab {
     }
 
     /// The usual start: a branch with one change and a pull request for it
-    pub async fn pr_with(
-        &self,
-        repo: &Repo,
-        branch: &str,
-        files: &[(&str, &[u8])],
-    ) -> Result<u64> {
+    pub async fn pr_with(&self, repo: &Repo, branch: &str, files: &[(&str, &[u8])]) -> Result<u64> {
         self.write_new(repo, branch, "main", files).await?;
         self.pr(repo, branch, "main", &format!("Change of {branch}"))
             .await

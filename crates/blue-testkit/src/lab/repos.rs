@@ -116,9 +116,7 @@ impl Lab {
 
     /// Write files that are not there yet in one commit
     pub async fn create(&self, repo: &Repo, branch: &str, files: &[(&str, &[u8])]) -> Result<Sha> {
-        let create = |(path, content): &(&str, &[u8])| {
-            json!({"operation": "create", "path": path, "content": BASE64.encode(content)})
-        };
+        let create = |(path, content): &(&str, &[u8])| json!({"operation": "create", "path": path, "content": BASE64.encode(content)});
         let list: Vec<Value> = files.iter().map(create).collect();
         self.change(repo, branch, &list).await
     }
@@ -171,10 +169,10 @@ impl Lab {
         let parts: Vec<&str> = ["raw"].into_iter().chain(path.split('/')).collect();
         let mut url = self.url(&repo.path(&parts))?;
         url.query_pairs_mut().append_pair("ref", branch);
-        let request = self
-            .client()
-            .get(url)
-            .header("Authorization", format!("token {}", repo.owner.token.expose()));
+        let request = self.client().get(url).header(
+            "Authorization",
+            format!("token {}", repo.owner.token.expose()),
+        );
         let answer = request.send().await?.error_for_status()?;
         Ok(answer.bytes().await?.to_vec())
     }

@@ -91,7 +91,10 @@ mod tests {
             std::thread::yield_now();
         };
         let alive = || {
-            let kill = Command::new("kill").args(["-0", &pid]).stderr(Stdio::null()).status();
+            let kill = Command::new("kill")
+                .args(["-0", &pid])
+                .stderr(Stdio::null())
+                .status();
             kill.unwrap().success()
         };
         assert!(alive());

@@ -128,7 +128,7 @@ impl Detection {
 /// What a host turned out to be
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
-    pub(crate) kind: DetectedType,
+    pub(crate) forge: DetectedType,
     pub(crate) found_by: FoundBy,
     pub(crate) api: Url,
 }
@@ -137,7 +137,7 @@ pub(crate) struct Kind {
 pub async fn detect(http: &Http, url: &HostedUrl) -> Detection {
     let found = detect_host(http, &url.host(), &url.base_url()).await;
     Detection {
-        kind: found.kind,
+        kind: found.forge,
         host: Some(url.host()),
         owner: Some(url.owner().to_owned()),
         repo: Some(url.repo().to_owned()),
@@ -164,7 +164,7 @@ pub(crate) async fn detect_host(http: &Http, host: &Host, base: &Url) -> Kind {
 impl Kind {
     pub(crate) fn new(kind: DetectedType, found_by: FoundBy, base: &Url) -> Self {
         Self {
-            kind,
+            forge: kind,
             found_by,
             api: kind.api_url(base).unwrap_or_else(|| base.clone()),
         }

@@ -166,10 +166,9 @@ fn hosted(
     let port = port.filter(|p| scheme.default_port() != *p);
     let (name, port) = match (scheme, name.as_str()) {
         // These stand beside the real host for people whose network allows only port 443.
-        (Scheme::Ssh, "ssh.github.com") => ("github.com", None),
+        (Scheme::Ssh, "ssh.github.com") | (_, "www.github.com") => ("github.com", None),
         (Scheme::Ssh, "altssh.gitlab.com") => ("gitlab.com", None),
         (Scheme::Ssh, "altssh.bitbucket.org") => ("bitbucket.org", None),
-        (_, "www.github.com") => ("github.com", None),
         (_, name) => (name, port),
     };
     Ok(HostedUrl {

@@ -80,136 +80,139 @@ fn hosted(text: &str) -> HostedUrl {
     }
 }
 
+/// What is written, its host, and where its pages begin
+const USUAL: &[(&str, &str, &str)] = &[
+    (
+        "https://github.com/o/r",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "https://github.com/o/r.git",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "https://GitHub.com/o/r.git/",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "HTTPS://github.com//o//r//",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "https://www.github.com/o/r",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "https://github.com./o/r",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "https://alice:pw@git.example.org/o/r",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "https://git.example.org:8443/o/r",
+        "git.example.org:8443",
+        "https://git.example.org:8443/",
+    ),
+    (
+        "https://git.example.org:443/o/r",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "http://git.example.org:3000/o/r",
+        "git.example.org:3000",
+        "https://git.example.org:3000/",
+    ),
+    (
+        "http://127.0.0.1:3000/o/r",
+        "127.0.0.1:3000",
+        "http://127.0.0.1:3000/",
+    ),
+    ("http://localhost/o/r", "localhost", "http://localhost/"),
+    (
+        "http://[::1]:3000/o/r.git",
+        "[::1]:3000",
+        "http://[::1]:3000/",
+    ),
+    (
+        "ssh://git@git.example.org:2222/o/r.git",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "ssh://git@[2001:db8::1]:2222/o/r.git",
+        "[2001:db8::1]",
+        "https://[2001:db8::1]/",
+    ),
+    (
+        "git+ssh://git@git.example.org/o/r",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "git://git.example.org:9999/o/r",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "git@github.com:o/r.git",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "git@github.com:/o/r.git",
+        "github.com",
+        "https://github.com/",
+    ),
+    ("github-work:o/r", "github-work", "https://github-work/"),
+    (
+        "[git@git.example.org:2222]:o/r",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    ("git@[::1]:o/r.git", "[::1]", "https://[::1]/"),
+    (
+        "ssh://git@ssh.github.com:443/o/r.git",
+        "github.com",
+        "https://github.com/",
+    ),
+    (
+        "ssh://git@altssh.gitlab.com:443/o/r.git",
+        "gitlab.com",
+        "https://gitlab.com/",
+    ),
+    (
+        "https://acme.ghe.com/o/r",
+        "acme.ghe.com",
+        "https://acme.ghe.com/",
+    ),
+    (
+        "https://git.example.org/%6F/%72.git",
+        "git.example.org",
+        "https://git.example.org/",
+    ),
+    (
+        "  https://github.com/o/r\n",
+        "github.com",
+        "https://github.com/",
+    ),
+];
+
 #[test]
 fn the_usual_forms() {
-    for (text, host, base) in [
-        (
-            "https://github.com/o/r",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "https://github.com/o/r.git",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "https://GitHub.com/o/r.git/",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "HTTPS://github.com//o//r//",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "https://www.github.com/o/r",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "https://github.com./o/r",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "https://alice:pw@git.example.org/o/r",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "https://git.example.org:8443/o/r",
-            "git.example.org:8443",
-            "https://git.example.org:8443/",
-        ),
-        (
-            "https://git.example.org:443/o/r",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "http://git.example.org:3000/o/r",
-            "git.example.org:3000",
-            "https://git.example.org:3000/",
-        ),
-        (
-            "http://127.0.0.1:3000/o/r",
-            "127.0.0.1:3000",
-            "http://127.0.0.1:3000/",
-        ),
-        ("http://localhost/o/r", "localhost", "http://localhost/"),
-        (
-            "http://[::1]:3000/o/r.git",
-            "[::1]:3000",
-            "http://[::1]:3000/",
-        ),
-        (
-            "ssh://git@git.example.org:2222/o/r.git",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "ssh://git@[2001:db8::1]:2222/o/r.git",
-            "[2001:db8::1]",
-            "https://[2001:db8::1]/",
-        ),
-        (
-            "git+ssh://git@git.example.org/o/r",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "git://git.example.org:9999/o/r",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "git@github.com:o/r.git",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "git@github.com:/o/r.git",
-            "github.com",
-            "https://github.com/",
-        ),
-        ("github-work:o/r", "github-work", "https://github-work/"),
-        (
-            "[git@git.example.org:2222]:o/r",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        ("git@[::1]:o/r.git", "[::1]", "https://[::1]/"),
-        (
-            "ssh://git@ssh.github.com:443/o/r.git",
-            "github.com",
-            "https://github.com/",
-        ),
-        (
-            "ssh://git@altssh.gitlab.com:443/o/r.git",
-            "gitlab.com",
-            "https://gitlab.com/",
-        ),
-        (
-            "https://acme.ghe.com/o/r",
-            "acme.ghe.com",
-            "https://acme.ghe.com/",
-        ),
-        (
-            "https://git.example.org/%6F/%72.git",
-            "git.example.org",
-            "https://git.example.org/",
-        ),
-        (
-            "  https://github.com/o/r\n",
-            "github.com",
-            "https://github.com/",
-        ),
-    ] {
+    for (text, host, base) in USUAL {
         let url = hosted(text);
-        assert_eq!(url.host().as_str(), host, "{text}");
-        assert_eq!(url.base_url().as_str(), base, "{text}");
+        assert_eq!(url.host().as_str(), *host, "{text}");
+        assert_eq!(url.base_url().as_str(), *base, "{text}");
         assert_eq!((url.owner(), url.repo()), ("o", "r"), "{text}");
         assert_eq!(url.sub_path(), None, "{text}");
     }
@@ -367,7 +370,7 @@ proptest! {
         port in 1024_u16..,
         git in prop::bool::ANY,
     ) {
-        prop_assume!(!repo.ends_with(".git"));
+        prop_assume!(repo.strip_suffix(".git").is_none());
         let end = if git { ".git" } else { "" };
         for text in [
             format!("https://{host}/{owner}/{repo}{end}"),
@@ -393,7 +396,7 @@ proptest! {
         prop_assume!(!rest.contains(secret));
         let text = format!("{scheme}://alice:{password}@{rest}");
         let parsed = GitUrl::parse(&text);
-        let debug = format!("{:?}", parsed);
+        let debug = format!("{parsed:?}");
         prop_assert!(!debug.contains(secret), "{}", debug);
         prop_assert!(!debug.to_uppercase().contains(secret) || rest.to_uppercase().contains(secret));
     }

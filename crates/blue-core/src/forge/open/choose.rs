@@ -140,7 +140,7 @@ impl Forges {
             return told;
         }
         let seen = self.detect(known, host, base).await;
-        if seen.found_by == FoundBy::Probe && seen.kind.forge_type() == kind.forge_type() {
+        if seen.found_by == FoundBy::Probe && seen.forge.forge_type() == kind.forge_type() {
             return Kind {
                 api: seen.api,
                 ..told
@@ -153,7 +153,7 @@ impl Forges {
 impl Kind {
     pub(super) fn detection(&self, host: &Host, url: Option<&HostedUrl>) -> Detection {
         Detection {
-            kind: self.kind,
+            kind: self.forge,
             host: Some(host.clone()),
             owner: url.map(|u| u.owner().to_owned()),
             repo: url.map(|u| u.repo().to_owned()),

@@ -4,6 +4,7 @@ mod choose;
 mod error;
 mod here;
 mod known;
+mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -14,14 +15,17 @@ use std::{
 };
 
 pub use error::OpenError;
+pub use survey::{Survey, TokenFound};
 use url::Url;
 
 use super::{
-    Endpoint, ForgeType,
+    Endpoint, Forge, ForgeType,
     detect::{DetectedType, Detection, detect_host},
+    forgejo::Forgejo,
     git_url::GitUrl,
+    github::GitHub,
     model::{Host, RepoId},
-    token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
+    token::{HostEntry, HostsFile, TokenSource, Vars},
 };
 use crate::{
     clock::Clock,
@@ -76,6 +80,17 @@ pub struct Located {
     pub found: Detection,
     pub http: Arc<Http>,
     pub credential: Option<Credential>,
+    pub token: Option<TokenSource>,
+    /// To be said once, in this order
+    pub notices: Vec<String>,
+}
+
+/// A forge that is ready to be asked
+#[derive(Debug)]
+pub struct Opened {
+    pub forge: Arc<dyn Forge>,
+    pub repo: RepoId,
+    pub found: Detection,
     pub token: Option<TokenSource>,
     /// To be said once, in this order
     pub notices: Vec<String>,
@@ -158,46 +173,36 @@ impl Forges {
         }
     }
 
+    /// Open the forge of what a caller names
+    pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let located = self.locate(ask).await?;
+        Ok(Opened {
+            forge: located.connect(),
+            repo: located.repo,
+            found: located.found,
+            token: located.token,
+            notices: located.notices,
+        })
+    }
+
     /// Find the forge and the token for what a caller names
     pub async fn locate(&self, ask: &Ask) -> Result<Located, OpenError> {
         let known = self.known()?;
         let mut find = self.choose(&known, ask).await?;
         let repo = self.repository(ask, &find)?;
-        let (Some(family), Some(endpoint)) = (find.found.kind.forge_type(), find.found.endpoint())
-        else {
-            return Err(OpenError::NoForge);
-        };
         find.found.owner = Some(repo.owner().to_owned());
         find.found.repo = Some(repo.name().to_owned());
-        let want = Want {
-            host: endpoint.host.clone(),
-            kind: find.found.kind,
-            family,
-            api: endpoint.api.clone(),
-            web: find.base.clone(),
-            username: find.username,
-            // A guess is nobody's word.
-            confirmed: find.confirmed && !find.found.guess,
-        };
-        let places = Places {
-            vars: &self.settings.vars,
-            hosts: &self.hosts,
-            git: self.settings.git_credentials.then_some(&self.git),
-            dir: &self.cwd,
-            now: self.clock.now(),
-        };
-        let token = resolve(places, &want).await?;
-        let mut notices = find.notices;
-        notices.extend(token.notice);
+        let survey = self.look(&known, find).await?;
+        let token = survey.token?;
         Ok(Located {
-            family,
-            http: self.http_for(&known, &endpoint.host),
-            endpoint,
+            family: survey.family,
+            http: survey.http,
+            endpoint: survey.endpoint,
             repo,
-            found: find.found,
+            found: survey.found,
             credential: token.credential,
             token: token.source,
-            notices,
+            notices: survey.notices,
         })
     }
 
@@ -251,6 +256,17 @@ impl Forges {
             servers: self.settings.vars.servers()?,
             hosts: self.hosts.load()?,
         })
+    }
+}
+
+impl Located {
+    fn connect(&self) -> Arc<dyn Forge> {
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
+        let credential = self.credential.clone();
+        match self.family {
+            ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
+            ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
+        }
     }
 }
 

@@ -452,6 +452,10 @@ async fn no_redirect_and_no_link_moves_a_token() {
     let bench = Bench::cloned_from(&good.url("/alice/demo")).var("GITEA_TOKEN", "hunter2");
     let located = bench.call(Ask::default()).await.unwrap();
     assert!(good.got_token());
+    let opened = bench.forges().open(&Ask::default()).await.unwrap();
+    assert_eq!(opened.forge.host(), &good.host());
+    assert!(opened.forge.whoami().await.is_err());
+    assert!(opened.forge.all_branches(&opened.repo).await.is_err());
     assert_eq!(evil.seen(), []);
     // Whoever follows such a link by hand is stopped as well.
     let mut request = Request::new(

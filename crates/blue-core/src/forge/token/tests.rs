@@ -85,6 +85,7 @@ impl Bench {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with an answer")]
 fn some(token: &str, source: &str) -> Option<(String, String)> {
     Some((token.to_owned(), source.to_owned()))
 }
