@@ -79,7 +79,8 @@ function content(of) {
   const main = Object.fromEntries(kinds)["application/json"] ?? kinds[0][1];
   const schemas = kinds.map(([, { schema }]) => schema).filter(Boolean);
   const differ = new Set(schemas.map((one) => JSON.stringify(one))).size > 1;
-  return { ...main, schema: differ ? { anyOf: schemas } : main.schema };
+  const examples = Object.assign({}, ...kinds.map(([, { examples }]) => examples));
+  return { ...main, examples, schema: differ ? { anyOf: schemas } : main.schema };
 }
 
 function response(of) {
@@ -91,7 +92,9 @@ function response(of) {
     .map((example) => deref(example).value)
     .filter((value) => value !== undefined);
   if (json?.example !== undefined) examples.push(json.example);
-  if (examples.length) to.examples = examples;
+  const seen = new Set();
+  const fresh = (value) => !seen.has(JSON.stringify(value)) && seen.add(JSON.stringify(value));
+  if (examples.length) to.examples = examples.filter(fresh);
   return to;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blue_core::{
-    forge::{Endpoint, Flavor, Forge, forgejo::Forgejo, model::Host},
+    forge::{Endpoint, Flavor, Forge, forgejo::Forgejo, github::GitHub, model::Host},
     http::{AuthScheme, Credential, Http},
     secret::Secret,
 };
@@ -82,7 +82,7 @@ impl Backend {
         let api = server.url.join(api).expect("a server's URL is a base");
         let endpoint = Endpoint { host, api };
         if self.is_github() {
-            unreachable!("the GitHub dialect comes with its client")
+            Arc::new(GitHub::new(http, endpoint, credential))
         } else {
             Arc::new(Forgejo::new(http, endpoint, credential))
         }

@@ -18,6 +18,7 @@ contract![
     odd_paths_are_read,
     a_symlink_is_told,
     a_submodule_is_told,
+    a_leading_dash_is_read,
     an_executable_is_a_file,
     the_root_is_listed,
     a_directory_is_listed,
@@ -39,7 +40,9 @@ async fn special(cx: &Cx) -> Result<Repo> {
         &[
             ("100644", "dir/file.txt", b"text\n"),
             ("100755", "run.sh", b"#!/bin/sh\n"),
+            ("100644", "-dash", b"dash"),
             ("120000", "link", b"dir/file.txt"),
+            ("120000", "loose", b"no/such.txt"),
             ("160000", "sub", b"0123456789012345678901234567890123456789"),
             (
                 "100644",
@@ -205,7 +208,6 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
         "quote'and\".txt",
         "ünïcødé/日本 語.txt",
         "dir with space/sub#dir/file%.txt",
-        "-dash",
         "[brackets]{}.txt",
         "tilde~at@.txt",
     ];
@@ -227,12 +229,18 @@ async fn odd_paths_are_read(cx: Cx) -> Result<()> {
 
 async fn a_symlink_is_told(cx: Cx) -> Result<()> {
     let repo = special(&cx).await?;
-    let file = cx
-        .forge(&repo.owner)
-        .read_file(&repo.id, "link", None, WHOLE)
-        .await?;
+    let forge = cx.forge(&repo.owner);
+    let file = forge.read_file(&repo.id, "link", None, WHOLE).await?;
+    if cx.backend.is_github() {
+        // GitHub goes where a link points, if a file is there.
+        assert_eq!(file.content, b"text\n");
+    } else {
+        assert_eq!(file.kind, EntryKind::Symlink);
+        assert_eq!(file.target.as_deref(), Some("dir/file.txt"));
+    }
+    let file = forge.read_file(&repo.id, "loose", None, WHOLE).await?;
     assert_eq!(file.kind, EntryKind::Symlink);
-    assert_eq!(file.target.as_deref(), Some("dir/file.txt"));
+    assert_eq!(file.target.as_deref(), Some("no/such.txt"));
     Ok(())
 }
 
@@ -246,10 +254,19 @@ async fn a_submodule_is_told(cx: Cx) -> Result<()> {
         .expect("it is listed");
     assert_eq!(sub.kind, EntryKind::Submodule);
     assert_eq!(sub.sha.as_str(), "0123456789012345678901234567890123456789");
-    refused!(
-        forge.read_file(&repo.id, "sub", None, WHOLE).await,
-        ForgeError::Invalid { .. }
-    );
+    let told = forge.read_file(&repo.id, "sub", None, WHOLE).await?;
+    assert_eq!((told.kind, &told.sha), (EntryKind::Submodule, &sub.sha));
+    assert_eq!(told.content, b"");
+    Ok(())
+}
+
+async fn a_leading_dash_is_read(cx: Cx) -> Result<()> {
+    let repo = special(&cx).await?;
+    let file = cx
+        .forge(&repo.owner)
+        .read_file(&repo.id, "-dash", None, WHOLE)
+        .await?;
+    assert_eq!(file.content, b"dash");
     Ok(())
 }
 
@@ -276,9 +293,11 @@ async fn the_root_is_listed(cx: Cx) -> Result<()> {
         assert_eq!(
             told,
             [
+                ("-dash", EntryKind::File),
                 (".gitmodules", EntryKind::File),
                 ("dir", EntryKind::Dir),
                 ("link", EntryKind::Symlink),
+                ("loose", EntryKind::Symlink),
                 ("run.sh", EntryKind::File),
                 ("sub", EntryKind::Submodule),
             ]

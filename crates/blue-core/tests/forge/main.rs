@@ -40,10 +40,14 @@ macro_rules! refused {
 }
 
 mod branches;
+mod commit_conflicts;
 mod commit_files;
 mod commits;
 mod contents;
 mod merge;
+mod mergeability;
+mod openapi_examples;
+mod openapi_requests;
 mod protection;
 mod prs;
 mod repo;

@@ -3,13 +3,14 @@
 use blue_core::forge::{
     ConflictKind, ForgeError,
     model::{
-        ChangeKind, CreatePrOpts, Mergeability, Page, PrFilter, PrState, PrStateFilter, ReviewState,
+        ChangeKind, CreatePrOpts, MergeStrategy, Page, PrFilter, PrState, PrStateFilter,
+        ReviewState,
     },
 };
-use blue_testkit::{Cx, Result};
+use blue_testkit::{Cx, Result, Skip};
 use serde_json::json;
 
-use crate::words::{ALL, PATIENCE, merge, pull};
+use crate::words::{ALL, merge, pull};
 
 contract![
     a_pull_request_is_opened_and_told,
@@ -38,11 +39,6 @@ contract![
     a_closed_one_is_closed,
     a_branch_that_is_gone_keeps_its_name,
     switched_off_pull_requests_are_not_found,
-    mergeability_clean,
-    mergeability_conflict,
-    mergeability_after_a_push_is_of_the_new_head,
-    mergeability_draft,
-    mergeability_merged_and_closed,
 ];
 
 async fn a_pull_request_is_opened_and_told(cx: Cx) -> Result<()> {
@@ -224,7 +220,7 @@ async fn a_missing_pull_request_is_not_found(cx: Cx) -> Result<()> {
     );
     refused!(
         forge
-            .merge_pr(&repo.id, 999, &merge(Default::default()))
+            .merge_pr(&repo.id, 999, &merge(MergeStrategy::Merge))
             .await,
         ForgeError::NotFound { .. }
     );
@@ -409,8 +405,16 @@ async fn a_reader_opens_one(cx: Cx) -> Result<()> {
     let made = cx
         .forge(&reader)
         .create_pr(pull(&repo.id, "topic", "main"))
-        .await?;
-    assert_eq!(made.author, reader.login);
+        .await;
+    if cx.backend.is_github() {
+        // There a branch is offered only by those who may write to it.
+        refused!(
+            made,
+            ForgeError::Invalid { .. } | ForgeError::Forbidden { .. }
+        );
+    } else {
+        assert_eq!(made?.author, reader.login);
+    }
     Ok(())
 }
 
@@ -536,6 +540,9 @@ async fn a_branch_that_is_gone_keeps_its_name(cx: Cx) -> Result<()> {
 }
 
 async fn switched_off_pull_requests_are_not_found(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no such switch").into());
+    }
     let (forge, repo) = cx.start().await?;
     cx.lab
         .write_new(&repo, "topic", "main", &[("a.txt", b"a")])
@@ -550,81 +557,6 @@ async fn switched_off_pull_requests_are_not_found(cx: Cx) -> Result<()> {
     refused!(
         forge.list_prs(&repo.id, &PrFilter::default(), ALL).await,
         ForgeError::NotFound { .. } | ForgeError::Unsupported { .. }
-    );
-    Ok(())
-}
-
-async fn mergeability_clean(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let number = cx.lab.pr_with(&repo, "topic", &[("a.txt", b"a")]).await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Clean);
-    Ok(())
-}
-
-async fn mergeability_conflict(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let number = cx
-        .lab
-        .pr_with(&repo, "topic", &[("README.md", b"topic\n")])
-        .await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"main\n")])
-        .await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Conflict);
-    Ok(())
-}
-
-async fn mergeability_after_a_push_is_of_the_new_head(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    cx.lab.branch(&repo, "topic", "main").await?;
-    cx.lab
-        .write(&repo, "main", &[("README.md", b"main\n")])
-        .await?;
-    cx.lab.write(&repo, "topic", &[("a.txt", b"a")]).await?;
-    let number = cx.lab.pr(&repo, "topic", "main", "Topic").await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Clean);
-    // The forge keeps saying "mergeable" for a while after this.
-    cx.lab
-        .write(&repo, "topic", &[("README.md", b"topic\n")])
-        .await?;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Conflict);
-    Ok(())
-}
-
-async fn mergeability_draft(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    cx.lab
-        .write_new(&repo, "topic", "main", &[("a.txt", b"a")])
-        .await?;
-    let opts = CreatePrOpts {
-        draft: true,
-        ..pull(&repo.id, "topic", "main")
-    };
-    let number = forge.create_pr(opts).await?.number;
-    let found = forge.mergeability(&repo.id, number, PATIENCE).await?;
-    assert_eq!(found, Mergeability::Draft);
-    Ok(())
-}
-
-async fn mergeability_merged_and_closed(cx: Cx) -> Result<()> {
-    let (forge, repo) = cx.start().await?;
-    let one = cx.lab.pr_with(&repo, "one", &[("1", b"1")]).await?;
-    let two = cx.lab.pr_with(&repo, "two", &[("2", b"2")]).await?;
-    cx.lab.close_pr(&repo, two).await?;
-    forge
-        .merge_pr(&repo.id, one, &merge(Default::default()))
-        .await?;
-    assert_eq!(
-        forge.mergeability(&repo.id, one, PATIENCE).await?,
-        Mergeability::Merged
-    );
-    assert_eq!(
-        forge.mergeability(&repo.id, two, PATIENCE).await?,
-        Mergeability::Closed
     );
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Repositories: what is told of them, and the ones that answer oddly
 
-use blue_core::forge::{ForgeError, model::RepoId};
+use blue_core::forge::{
+    ForgeError,
+    model::{MergeOpts, PrFilter, RepoId, TagOpts},
+};
 use blue_testkit::{Cx, Result};
 use serde_json::json;
 
@@ -68,7 +71,7 @@ async fn a_missing_repository_is_not_found(cx: Cx) -> Result<()> {
         ForgeError::NotFound { .. }
     );
     refused!(
-        forge.list_prs(&none, &Default::default(), ALL).await,
+        forge.list_prs(&none, &PrFilter::default(), ALL).await,
         ForgeError::NotFound { .. }
     );
     refused!(
@@ -184,7 +187,7 @@ async fn an_empty_repository_has_no_branches_and_no_tags(cx: Cx) -> Result<()> {
     assert_eq!(forge.list_tags(&repo.id, ALL).await?.items, []);
     assert_eq!(
         forge
-            .list_prs(&repo.id, &Default::default(), ALL)
+            .list_prs(&repo.id, &PrFilter::default(), ALL)
             .await?
             .items,
         []
@@ -260,10 +263,12 @@ async fn an_archived_repository_is_not_written(cx: Cx) -> Result<()> {
         ForgeError::Archived { .. }
     );
     refused!(
-        forge.merge_pr(&repo.id, number, &Default::default()).await,
+        forge
+            .merge_pr(&repo.id, number, &MergeOpts::default())
+            .await,
         ForgeError::Archived { .. }
     );
-    let tag = blue_core::forge::model::TagOpts {
+    let tag = TagOpts {
         name: "v1".to_owned(),
         target: "main".to_owned(),
         message: None,
@@ -300,7 +305,12 @@ async fn a_renamed_repository_is_not_written_under_its_old_name(cx: Cx) -> Resul
         forge.create_branch(&repo.id, "new", "main").await,
         ForgeError::Moved { to, .. } => to
     );
-    assert!(to.contains(&name), "{to}");
+    if cx.backend.is_github() {
+        // GitHub points at the repository's number.
+        assert!(!to.is_empty());
+    } else {
+        assert!(to.contains(&name), "{to}");
+    }
     let opts = commit("main", vec![write("c.txt", "c")]);
     refused!(
         forge.commit_files(&repo.id, &opts).await,
@@ -319,12 +329,13 @@ async fn a_renamed_repository_is_not_written_under_its_old_name(cx: Cx) -> Resul
         ..repo
     };
     let branches = forge.all_branches(&moved.id).await?;
-    let names: Vec<&str> = branches.iter().map(|b| b.name.as_str()).collect();
+    let mut names: Vec<&str> = branches.iter().map(|b| b.name.as_str()).collect();
+    names.sort_unstable();
     assert_eq!(names, ["main", "other"]);
     assert_eq!(cx.lab.blob(&moved, "main", "c.txt").await?, None);
     assert_eq!(
         forge
-            .list_prs(&moved.id, &Default::default(), ALL)
+            .list_prs(&moved.id, &PrFilter::default(), ALL)
             .await?
             .items,
         []

@@ -3,12 +3,14 @@
 //! The extract in `data/` holds the operations Blue uses; `e2e/openapi` makes it.
 
 mod judge;
+mod proxy;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use judge::{Answer, Request};
 use percent_encoding::percent_decode_str;
+pub use proxy::Proxy;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ mod guard;
 mod real;
 mod sandbox;
 
-use std::sync::OnceLock;
+use std::{path::PathBuf, sync::OnceLock};
 
 use blue_core::secret::Secret;
 use tokio::runtime::{Builder, Runtime};
@@ -21,6 +21,8 @@ pub struct Server {
     /// Ends with a slash
     pub url: Url,
     pub admin: User,
+    /// Where a real server keeps its bare repositories
+    pub(crate) repositories: Option<PathBuf>,
     /// Keeps the server alive; a server outlives every test and ends with the process
     #[expect(dead_code, reason = "held, never read")]
     life: Life,

@@ -19,6 +19,9 @@ use crate::{Settings, Skip, eventually, lab::http_client};
 
 pub(crate) const GITEA_VERSION: &str = "1.26.0";
 
+/// Its name in the data folder; Forgejo is told to use Gitea's
+const REPOSITORIES: &str = "gitea-repositories";
+
 const ADMIN: &str = "root-admin";
 const PASSWORD: &str = "Admin-pass-1";
 
@@ -112,6 +115,7 @@ fn start_once(program: &Program) -> Result<Server> {
         Ok(token) => Ok(Server {
             url,
             admin: admin(ADMIN, PASSWORD, &token),
+            repositories: Some(place.dir.join("data").join(REPOSITORIES)),
             life: Life::Process(guard),
         }),
         Err(error) => {
@@ -228,6 +232,10 @@ fn app_ini(url: &Url, files: Option<&Path>, root: bool) -> String {
     if let Some(files) = files {
         let _ = writeln!(ini, "STATIC_ROOT_PATH = {}", files.display());
     }
+    let _ = write!(
+        ini,
+        "[repository]\nROOT = %(APP_DATA_PATH)s/{REPOSITORIES}\n"
+    );
     ini.push_str(
         "[database]\nDB_TYPE = sqlite3\nSQLITE_JOURNAL_MODE = WAL\nSQLITE_TIMEOUT = 20000\n\
          [security]\nINSTALL_LOCK = true\nPASSWORD_HASH_ALGO = pbkdf2$1000$50\n\

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Forgejo, wire};
 use crate::forge::{
-    ForgeError, Result,
+    Result,
     model::{Check, CheckState, Checks, RepoId, Sha, StatusOpts},
 };
 
@@ -87,11 +87,9 @@ impl Forgejo {
             .json(&body)
             .answer()
             .await?;
-        if answer.status.as_u16() == 500 && answer.message().contains("does not exist") {
-            return Err(ForgeError::NotFound {
-                host: self.rest.host().clone(),
-                what,
-            });
+        // An unknown commit is a 500, whose words only site admins get to see.
+        if answer.status.as_u16() == 500 {
+            self.resolve_rev(repo, sha.as_str()).await?;
         }
         self.explain(repo, answer.ok()).await.map(|_| ())
     }

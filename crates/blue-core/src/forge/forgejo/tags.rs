@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Forgejo, branches::plausible_ref, wire};
-use crate::forge::{
-    ConflictKind, ForgeError, Result,
-    model::{Listing, Page, RepoId, Tag, TagOpts},
+use crate::{
+    forge::{
+        ConflictKind, ForgeError, Result,
+        model::{Listing, Page, RepoId, Tag, TagOpts},
+    },
+    text::clean_line,
 };
 
 #[derive(Debug, Deserialize)]
@@ -66,6 +69,12 @@ impl Forgejo {
     }
 
     pub(super) async fn make_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
+        // The server answers 500, whose words only site admins get to see.
+        if !plausible_ref(&opts.name) {
+            return Err(ForgeError::Invalid {
+                message: format!("`{}` is not a tag name", clean_line(&opts.name)),
+            });
+        }
         let target = self.resolve_rev(repo, &opts.target).await?;
         let body = NewTag {
             tag_name: &opts.name,

@@ -3,10 +3,13 @@
 //! The same stale file is 422, 409 or 400 by version, and a lost race may be 403, 409 or 500.
 
 use super::{Forgejo, write::Operation};
-use crate::forge::{
-    ConflictKind, ForgeError, Result,
-    model::{RepoId, Sha},
-    rest::Answer,
+use crate::{
+    forge::{
+        ConflictKind, ForgeError, Result,
+        model::{RepoId, Sha},
+        rest::Answer,
+    },
+    text::clean_line,
 };
 
 /// A write as it was sent
@@ -61,6 +64,11 @@ impl Forgejo {
                 message: "a path leads out of the repository".to_owned(),
             },
             Meaning::Other => {
+                if answer.status.as_u16() == 500
+                    && let Some(error) = self.silent(sent, &message).await
+                {
+                    return error;
+                }
                 let error: Result<()> = Err(answer.into_error());
                 match self.explain(sent.repo, error).await {
                     Err(error) => error,
@@ -68,6 +76,25 @@ impl Forgejo {
                 }
             }
         }
+    }
+
+    /// What a 500 without words was about: only site admins get to see them
+    async fn silent(&self, sent: &Sent<'_>, message: &str) -> Option<ForgeError> {
+        // The server hands the path to git, which takes it for an option.
+        if let Some(op) = sent.operations.iter().find(|op| op.path.starts_with('-')) {
+            return Some(ForgeError::Invalid {
+                message: format!(
+                    "this server cannot write `{}`: its path starts with a dash",
+                    clean_line(&op.path)
+                ),
+            });
+        }
+        let now = self.branch_if_any(sent.repo, sent.branch).await.ok()?;
+        let now = now.map(|branch| branch.sha);
+        (sent.head.is_some() && now.as_ref() != sent.head).then(|| ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved { current: now },
+            message: message.to_owned(),
+        })
     }
 
     async fn head_moved(&self, sent: &Sent<'_>, message: String) -> ForgeError {

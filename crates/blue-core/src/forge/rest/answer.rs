@@ -161,10 +161,8 @@ impl Answer {
             body: Bytes::copy_from_slice(body.as_bytes()),
             skipped: 0,
             host: Host::parse("git.example.org").unwrap(),
-            skipped: 0,
             what: "it".to_owned(),
             secret: None,
-            skipped: 0,
         }
     }
 }
