@@ -37,6 +37,7 @@ use axum::{
 };
 use http::{Method, StatusCode};
 
+pub(crate) use self::wire::avatar;
 use self::{
     fail::Fail,
     reply::Reply,

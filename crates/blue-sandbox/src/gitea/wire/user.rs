@@ -81,7 +81,7 @@ pub(in crate::gitea) fn org(app: &App, org: &User) -> Value {
     })
 }
 
-fn avatar(app: &App, user: &User) -> String {
+pub(crate) fn avatar(app: &App, user: &User) -> String {
     let seed = if user.email.is_empty() {
         &user.login
     } else {
