@@ -28,7 +28,7 @@ pub(crate) fn get(app: &App, pull: &Pull, id: i64) -> Result<Review> {
 /// What a reviewer says
 #[derive(Debug, Clone)]
 pub(crate) struct Say {
-    /// APPROVED, REQUEST_CHANGES, COMMENT or PENDING
+    /// `APPROVED`, `REQUEST_CHANGES`, `COMMENT` or `PENDING`
     pub(crate) state: &'static str,
     pub(crate) body: String,
     pub(crate) commit: Option<Oid>,
