@@ -140,7 +140,7 @@ fn create(cx: &InRepo<'_>) -> Outcome {
 }
 
 /// `branch`, `owner:branch` or `owner/repo:branch`
-fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a str), Fail> {
+pub(super) fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a str), Fail> {
     let Some((place, branch)) = head.split_once(':') else {
         return Ok((cx.repo().clone(), head));
     };

@@ -106,20 +106,26 @@ fn head(at: &At<'_>, body: &Create) -> Result<(Repo, String)> {
     if owner.eq_ignore_ascii_case(&at.repo.owner.login) && own_name {
         return Ok((own.clone(), branch.to_owned()));
     }
-    let owner = ops::users::find(at.app(), owner).map_err(|_| invalid())?;
+    let fork = fork_by(at, owner, body.head_repo.as_deref())?.ok_or_else(invalid)?;
+    Ok((fork, branch.to_owned()))
+}
+
+/// The repository of the same family that belongs to someone, if the caller may read it
+pub(in crate::github) fn fork_by(at: &At<'_>, owner: &str, name: Option<&str>) -> Result<Option<Repo>> {
+    let Ok(owner) = ops::users::find(at.app(), owner) else {
+        return Ok(None);
+    };
+    let own = &at.repo.row;
     let root = own.fork_of.unwrap_or(own.id);
     let candidates = at.app().store.read(|c| repos::of_owner(c, owner.id))?;
     let fork = candidates.into_iter().find(|repo| {
         let related = repo.id == root || repo.fork_of == Some(root) || repo.fork_of == Some(own.id);
-        let named = body
-            .head_repo
-            .as_ref()
-            .is_none_or(|name| *name == repo.name);
-        related && named && repo.id != own.id
+        related && name.is_none_or(|name| *name == repo.name) && repo.id != own.id
     });
-    let fork = fork.ok_or_else(invalid)?;
-    if access::of(at.app(), &fork, at.cx.caller())? < Access::Read {
-        return Err(invalid());
+    match fork {
+        Some(fork) if access::of(at.app(), &fork, at.cx.caller())? >= Access::Read => {
+            Ok(Some(fork))
+        }
+        _ => Ok(None),
     }
-    Ok((fork, branch.to_owned()))
 }
