@@ -13,7 +13,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("forgejo") => Flavor::Forgejo,
         _ => Flavor::Gitea,
     };
-    let sandbox = Sandbox::start(Config { dir, flavor, ..Config::default() }).await?;
+    let sandbox = Sandbox::start(Config {
+        dir,
+        flavor,
+        ..Config::default()
+    })
+    .await?;
     let first = &sandbox.users()[0];
     println!("{} {}", sandbox.url(), first.token.expose());
     std::future::pending::<()>().await;

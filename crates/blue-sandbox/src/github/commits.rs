@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::ask::decode;
 use super::cx::At;
 use super::media::Media;
+use super::network;
 use super::refusal::{Refusal, Result};
 use super::reply::Reply;
 use super::url::path;
@@ -133,7 +134,7 @@ fn split(patch: &str) -> Vec<Option<&str>> {
         .collect()
 }
 
-/// `base...head`, each a branch, a tag or a commit, also as `owner:branch` of this repository
+/// `base...head`, each a branch, a tag or a commit, also as `owner:branch` of this repository or of a fork
 pub(super) fn compare(at: &At<'_>, basehead: &str) -> Result<Reply> {
     let (base_name, head_name) = basehead.split_once("...").ok_or_else(Refusal::not_found)?;
     let (base_name, head_name) = (decode(base_name), decode(head_name));
@@ -217,11 +218,15 @@ pub(super) fn compare(at: &At<'_>, basehead: &str) -> Result<Reply> {
 }
 
 fn side(at: &At<'_>, name: &str) -> Result<Oid> {
-    let own = name
-        .split_once(':')
-        .filter(|(owner, _)| owner.eq_ignore_ascii_case(&at.repo.owner.login));
-    let name = own.map_or(name, |(_, branch)| branch);
-    at.resolve(name)?.ok_or_else(Refusal::not_found)
+    let found = match name.split_once(':') {
+        None => at.resolve(name)?,
+        Some((owner, branch)) => match network::find(at, owner, None)? {
+            Some(repo) if repo.id == at.id() => at.resolve(branch)?,
+            Some(fork) => network::borrow(at, &fork, branch)?,
+            None => None,
+        },
+    };
+    found.ok_or_else(Refusal::not_found)
 }
 
 #[cfg(test)]
