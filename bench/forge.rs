@@ -15,9 +15,7 @@ use blue_core::{
     forge::{
         Endpoint, Forge,
         forgejo::Forgejo,
-        model::{
-            CommitOpts, CreatePrOpts, Expect, FileChange, Host, MergeOpts, Page, RepoId,
-        },
+        model::{CommitOpts, CreatePrOpts, Expect, FileChange, Host, MergeOpts, Page, RepoId},
     },
     http::{AuthScheme, Credential, Http, HttpConfig, Method, Request},
     secret::Secret,
@@ -38,7 +36,9 @@ async fn main() -> Result<()> {
         ["compare", a, a_token, b, b_token] => {
             compare(&Server::new(a, a_token)?, &Server::new(b, b_token)?).await
         }
-        _ => bail!("usage: forge prepare|overhead|branches|memory URL TOKEN, or compare URL TOKEN URL TOKEN"),
+        _ => bail!(
+            "usage: forge prepare|overhead|branches|memory URL TOKEN, or compare URL TOKEN URL TOKEN"
+        ),
     }
 }
 
@@ -63,8 +63,14 @@ impl Server {
             scheme: AuthScheme::Token,
             token: Secret::new(token),
         };
-        let http = Arc::new(Http::new(HttpConfig { in_flight: 64, ..HttpConfig::default() }));
-        let endpoint = Endpoint { host, api: api.clone() };
+        let http = Arc::new(Http::new(HttpConfig {
+            in_flight: 64,
+            ..HttpConfig::default()
+        }));
+        let endpoint = Endpoint {
+            host,
+            api: api.clone(),
+        };
         Ok(Self {
             forge: Forgejo::new(Arc::clone(&http), endpoint, Some(credential.clone())),
             http,
@@ -83,10 +89,17 @@ impl Server {
         let answer = self
             .raw
             .get(self.url(path)?)
-            .header("authorization", format!("token {}", self.credential.token.expose()))
+            .header(
+                "authorization",
+                format!("token {}", self.credential.token.expose()),
+            )
             .send()
             .await?;
-        ensure!(answer.status().is_success(), "{path} answered {}", answer.status());
+        ensure!(
+            answer.status().is_success(),
+            "{path} answered {}",
+            answer.status()
+        );
         Ok(answer.bytes().await?.len())
     }
 
@@ -94,7 +107,11 @@ impl Server {
         let mut request = Request::new(Method::GET, self.url(path)?);
         request.credential = Some(self.credential.clone());
         let answer = self.http.send(request).await?;
-        ensure!(answer.status.is_success(), "{path} answered {}", answer.status);
+        ensure!(
+            answer.status.is_success(),
+            "{path} answered {}",
+            answer.status
+        );
         Ok(answer.body.len())
     }
 
@@ -102,7 +119,10 @@ impl Server {
         let answer = self
             .raw
             .post(self.url(path)?)
-            .header("authorization", format!("token {}", self.credential.token.expose()))
+            .header(
+                "authorization",
+                format!("token {}", self.credential.token.expose()),
+            )
             .header("content-type", "application/json")
             .body(body.to_string())
             .send()
@@ -118,7 +138,10 @@ impl Server {
 async fn prepare(server: &Server) -> Result<()> {
     server.post("orgs", json!({"username": "bench"})).await?;
     server
-        .post("orgs/bench/repos", json!({"name": "bench", "auto_init": true, "default_branch": "main"}))
+        .post(
+            "orgs/bench/repos",
+            json!({"name": "bench", "auto_init": true, "default_branch": "main"}),
+        )
         .await?;
     let mut changes = vec![write(FILE, &"a line of text\n".repeat(600))];
     changes.extend((0..100).map(|i| write(&format!("many/{i:03}.txt"), &format!("file {i}\n"))));
@@ -135,7 +158,11 @@ async fn prepare(server: &Server) -> Result<()> {
 }
 
 fn write(path: &str, text: &str) -> FileChange {
-    FileChange::Write { path: path.to_owned(), content: text.as_bytes().to_vec(), expect: Expect::Any }
+    FileChange::Write {
+        path: path.to_owned(),
+        content: text.as_bytes().to_vec(),
+        expect: Expect::Any,
+    }
 }
 
 async fn commit(server: &Server, branch: &str, changes: Vec<FileChange>) -> Result<()> {
@@ -173,8 +200,16 @@ async fn overhead(server: &Server) -> Result<()> {
     }
     let (bare, ours, whole) = (median(&mut bare), median(&mut ours), median(&mut whole));
     println!("| one GET, bare `reqwest` | {} | 1.00 |", us(bare));
-    println!("| the same by `blue_core::http` | {} | {:.2} |", us(ours), ratio(ours, bare));
-    println!("| the same as `Forge::get_branch`, decoded | {} | {:.2} |", us(whole), ratio(whole, bare));
+    println!(
+        "| the same by `blue_core::http` | {} | {:.2} |",
+        us(ours),
+        ratio(ours, bare)
+    );
+    println!(
+        "| the same as `Forge::get_branch`, decoded | {} | {:.2} |",
+        us(whole),
+        ratio(whole, bare)
+    );
     Ok(())
 }
 
@@ -186,7 +221,10 @@ async fn branches(server: &Server) -> Result<()> {
         let mut page = 1;
         let mut seen = 0;
         loop {
-            let listing = server.forge.list_branches(&server.repo, Page::new(page, 30)).await?;
+            let listing = server
+                .forge
+                .list_branches(&server.repo, Page::new(page, 30))
+                .await?;
             seen += listing.items.len();
             match listing.next_page {
                 Some(next) => page = next,
@@ -201,15 +239,26 @@ async fn branches(server: &Server) -> Result<()> {
         fast.push(start.elapsed());
     }
     let (slow, fast) = (median(&mut slow), median(&mut fast));
-    println!("| 1,000 branches, pages of 30 one by one | {} | 1.00 |", ms(slow));
-    println!("| the same as `Forge::all_branches` | {} | {:.2} |", ms(fast), ratio(fast, slow));
+    println!(
+        "| 1,000 branches, pages of 30 one by one | {} | 1.00 |",
+        ms(slow)
+    );
+    println!(
+        "| the same as `Forge::all_branches` | {} | {:.2} |",
+        ms(fast),
+        ratio(fast, slow)
+    );
     Ok(())
 }
 
 /// Most memory that 50 reads at once take
 async fn memory(server: &Server) -> Result<()> {
     for _ in 0..20 {
-        let reads = (0..50).map(|_| server.forge.read_file(&server.repo, FILE, Some("main"), 1 << 20));
+        let reads = (0..50).map(|_| {
+            server
+                .forge
+                .read_file(&server.repo, FILE, Some("main"), 1 << 20)
+        });
         for file in futures_util::future::join_all(reads).await {
             ensure!(!file?.content.is_empty(), "an empty file");
         }
@@ -220,8 +269,13 @@ async fn memory(server: &Server) -> Result<()> {
         .find_map(|l| l.strip_prefix("VmHWM:"))
         .and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok());
     match peak {
-        Some(kb) => println!("| 50 parallel reads, peak RSS of the client | {:.1} MB | |", to_f64(kb) / 1024.0),
-        None => println!("| 50 parallel reads, peak RSS of the client | not told on this system | |"),
+        Some(kb) => println!(
+            "| 50 parallel reads, peak RSS of the client | {:.1} MB | |",
+            to_f64(kb) / 1024.0
+        ),
+        None => {
+            println!("| 50 parallel reads, peak RSS of the client | not told on this system | |")
+        }
     }
     Ok(())
 }
@@ -229,9 +283,21 @@ async fn memory(server: &Server) -> Result<()> {
 /// The same work on two servers, turn by turn
 async fn compare(ours: &Server, peer: &Server) -> Result<()> {
     let reads: [(&str, &str, usize); 4] = [
-        ("read one file (`contents`)", "repos/bench/bench/contents/docs/file.txt?ref=main", 200),
-        ("list a folder of 100 files (`contents`)", "repos/bench/bench/contents/many?ref=main", 60),
-        ("list 50 of 1,000 branches", "repos/bench/bench/branches?limit=50", 60),
+        (
+            "read one file (`contents`)",
+            "repos/bench/bench/contents/docs/file.txt?ref=main",
+            200,
+        ),
+        (
+            "list a folder of 100 files (`contents`)",
+            "repos/bench/bench/contents/many?ref=main",
+            60,
+        ),
+        (
+            "list 50 of 1,000 branches",
+            "repos/bench/bench/branches?limit=50",
+            60,
+        ),
         ("read one branch", "repos/bench/bench/branches/main", 200),
     ];
     for (what, path, times) in reads {
@@ -254,14 +320,23 @@ async fn compare(ours: &Server, peer: &Server) -> Result<()> {
         a.push(pull_request(ours, round).await?);
         b.push(pull_request(peer, round).await?);
     }
-    row("write a file on a branch, open a PR, merge it", &mut a, &mut b);
+    row(
+        "write a file on a branch, open a PR, merge it",
+        &mut a,
+        &mut b,
+    );
     Ok(())
 }
 
 async fn pull_request(server: &Server, round: usize) -> Result<Duration> {
     let start = Instant::now();
     let branch = format!("bench/{round}");
-    commit(server, &branch, vec![write(&format!("pr/{round}.txt"), "content\n")]).await?;
+    commit(
+        server,
+        &branch,
+        vec![write(&format!("pr/{round}.txt"), "content\n")],
+    )
+    .await?;
     let pr = server
         .forge
         .create_pr(CreatePrOpts {
@@ -273,13 +348,21 @@ async fn pull_request(server: &Server, round: usize) -> Result<Duration> {
             draft: false,
         })
         .await?;
-    server.forge.merge_pr(&server.repo, pr.number, &MergeOpts::default()).await?;
+    server
+        .forge
+        .merge_pr(&server.repo, pr.number, &MergeOpts::default())
+        .await?;
     Ok(start.elapsed())
 }
 
 fn row(what: &str, ours: &mut [Duration], peer: &mut [Duration]) {
     let (ours, peer) = (median(ours), median(peer));
-    println!("| {what} | {} | {} | {:.1} |", ms(ours), ms(peer), ratio(peer, ours));
+    println!(
+        "| {what} | {} | {} | {:.1} |",
+        ms(ours),
+        ms(peer),
+        ratio(peer, ours)
+    );
 }
 
 fn median(times: &mut [Duration]) -> Duration {

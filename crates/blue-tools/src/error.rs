@@ -8,9 +8,14 @@ use std::{error::Error, fmt, time::Duration};
 use blue_core::{
     forge::{
         ConflictKind, ForgeError, MergeBlock,
+        git_url::GitUrlError,
         model::{BadName, Host},
+        open::OpenError,
+        token::{Binding, HostsError, TokenError},
     },
+    git::GitError,
     http::HttpError,
+    project::ConfigError,
 };
 
 type Source = Box<dyn Error + Send + Sync>;
@@ -233,9 +238,120 @@ impl From<HttpError> for ToolError {
     }
 }
 
-impl From<blue_core::forge::git_url::GitUrlError> for ToolError {
-    fn from(error: blue_core::forge::git_url::GitUrlError) -> Self {
-        Self::of(ErrorCode::Invalid, error)
+impl From<OpenError> for ToolError {
+    fn from(error: OpenError) -> Self {
+        let (code, hint) = match error {
+            OpenError::Name(error) => return error.into(),
+            OpenError::Config(error) => return error.into(),
+            OpenError::Hosts(error) => return error.into(),
+            OpenError::Token(error) => return error.into(),
+            OpenError::Git(error) => return error.into(),
+            OpenError::NoForge => (
+                ErrorCode::NoForge,
+                "run it in a clone of a repository, or set `FORGEJO_URL` or `GITHUB_SERVER_URL`",
+            ),
+            OpenError::NoRepository { .. } => (
+                ErrorCode::NoForge,
+                "name the owner and the repository, or run it in a clone",
+            ),
+            OpenError::Ambiguous { .. } => (ErrorCode::Ambiguous, "name the host"),
+            OpenError::Remotes { .. } => (
+                ErrorCode::Ambiguous,
+                "say which with `--remote`, or write `forge:` into `.blue/config.yaml`",
+            ),
+            OpenError::NoSuchRemote { .. } => {
+                (ErrorCode::NotFound, "`git remote -v` lists what there is")
+            }
+            OpenError::Local { .. } => (
+                ErrorCode::NoForge,
+                "only a remote on a server has one; choose another with `--remote`",
+            ),
+            OpenError::Url { .. } => (ErrorCode::Invalid, GIT_URL_HINT),
+        };
+        Self::of(code, error).with_hint(hint)
+    }
+}
+
+impl From<TokenError> for ToolError {
+    fn from(error: TokenError) -> Self {
+        let (code, hint) = match error {
+            TokenError::Hosts(error) => return error.into(),
+            TokenError::Refused {
+                ref host, ref by, ..
+            } => (
+                ErrorCode::TokenHost,
+                match by {
+                    Binding::Variable(name) => format!(
+                        "`{name}` says where it belongs; if it is meant for this host too: `blue \
+                         forge trust {host}`"
+                    ),
+                    Binding::Trust => trust_hint(host.as_str()),
+                },
+            ),
+            TokenError::BadUrl { .. } => (
+                ErrorCode::Config,
+                "write it like `https://git.example.org`, without user, query or fragment"
+                    .to_owned(),
+            ),
+            TokenError::File { .. } | TokenError::EmptyFile { .. } => (
+                ErrorCode::Config,
+                "the file should hold the token and nothing else".to_owned(),
+            ),
+            TokenError::Unset { ref variable, .. } => (
+                ErrorCode::Config,
+                format!("set `{variable}`, or change the entry in `hosts.yaml`"),
+            ),
+            TokenError::Command { .. } => (
+                ErrorCode::Config,
+                "run the `token_command` of `hosts.yaml` by hand to see why".to_owned(),
+            ),
+        };
+        Self::of(code, error).with_hint(hint)
+    }
+}
+
+impl From<HostsError> for ToolError {
+    fn from(error: HostsError) -> Self {
+        let (code, hint) = match &error {
+            HostsError::Read { .. } | HostsError::Write { .. } => (
+                ErrorCode::Io,
+                "look at the folder's permissions, or choose another with `BLUE_HOME`",
+            ),
+            HostsError::Invalid { .. } => (
+                ErrorCode::Config,
+                "`blue forge hosts --help` shows what an entry looks like",
+            ),
+            HostsError::Uneditable { .. } => {
+                (ErrorCode::Config, "add the line to the file by hand")
+            }
+        };
+        Self::of(code, error).with_hint(hint)
+    }
+}
+
+impl From<ConfigError> for ToolError {
+    fn from(error: ConfigError) -> Self {
+        let code = match &error {
+            ConfigError::Read { .. } => ErrorCode::Io,
+            ConfigError::Unusable { .. } | ConfigError::Invalid { .. } => ErrorCode::Config,
+        };
+        Self::of(code, error).with_hint("correct the file, or delete its `forge:` part")
+    }
+}
+
+impl From<GitError> for ToolError {
+    fn from(error: GitError) -> Self {
+        let hint = match &error {
+            GitError::Spawn { program, .. } => Some(format!("is `{program}` installed?")),
+            _ => None,
+        };
+        Self::of(ErrorCode::Git, error).hinted(hint)
+    }
+}
+
+impl From<GitUrlError> for ToolError {
+    fn from(error: GitUrlError) -> Self {
+        Self::of(ErrorCode::Invalid, error).with_hint(GIT_URL_HINT)
     }
 }
 
@@ -341,6 +457,8 @@ fn conflict_hint(kind: &ConflictKind) -> String {
     }
 }
 
+const GIT_URL_HINT: &str = "a git URL is like `https://host/owner/repo`, `ssh://git@host/owner/repo` or `git@host:owner/repo`";
+
 fn rate_hint(after: Option<Duration>) -> String {
     match after {
         Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
@@ -411,6 +529,7 @@ mod tests {
     }
 
     /// Error, code, a part of the hint (none: no hint at all), retryable
+    #[expect(clippy::too_many_lines, reason = "it is a table")]
     fn table() -> Vec<(ForgeError, &'static str, Option<&'static str>, bool)> {
         let said = || "no".to_owned();
         let stale = ConflictKind::StaleFile {
@@ -568,6 +687,119 @@ mod tests {
             }
         }
         assert_eq!(ToolError::from(unexpected(418)).forge_status, Some(418));
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "it is a table")]
+    fn what_is_wrong_on_this_machine_has_its_code_and_advice() {
+        let path = || std::path::PathBuf::from("hosts.yaml");
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let refused = |by| TokenError::Refused {
+            variable: "GITEA_TOKEN".to_owned(),
+            host: host(),
+            bound: vec![Host::parse("other.example.org").unwrap()],
+            by,
+        };
+        let table: Vec<(ToolError, &str, &str)> = vec![
+            (OpenError::NoForge.into(), "no_forge", "FORGEJO_URL"),
+            (
+                OpenError::Remotes {
+                    remotes: vec!["a".to_owned(), "b".to_owned()],
+                }
+                .into(),
+                "ambiguous",
+                "--remote",
+            ),
+            (
+                OpenError::Url {
+                    remote: None,
+                    source: GitUrlError::Empty,
+                }
+                .into(),
+                "invalid",
+                "git@host:owner/repo",
+            ),
+            (
+                OpenError::Token(refused(Binding::Trust)).into(),
+                "token_host",
+                "blue forge trust git.",
+            ),
+            (
+                refused(Binding::Variable("GITEA_URL".to_owned())).into(),
+                "token_host",
+                "`GITEA_URL` says",
+            ),
+            (
+                TokenError::BadUrl {
+                    variable: "GITEA_URL".to_owned(),
+                }
+                .into(),
+                "config",
+                "https://git.example.org",
+            ),
+            (
+                TokenError::Unset {
+                    host: host(),
+                    variable: "MINE".to_owned(),
+                }
+                .into(),
+                "config",
+                "set `MINE`",
+            ),
+            (
+                TokenError::Hosts(HostsError::Read {
+                    path: path(),
+                    source: missing(),
+                })
+                .into(),
+                "io",
+                "BLUE_HOME",
+            ),
+            (
+                HostsError::Invalid {
+                    path: path(),
+                    line: Some(3),
+                    message: "no".to_owned(),
+                }
+                .into(),
+                "config",
+                "blue forge hosts --help",
+            ),
+            (
+                ConfigError::Invalid {
+                    path: path(),
+                    line: None,
+                    message: "no".to_owned(),
+                }
+                .into(),
+                "config",
+                "`forge:`",
+            ),
+            (
+                GitError::Spawn {
+                    program: "git".to_owned(),
+                    source: missing(),
+                }
+                .into(),
+                "git",
+                "installed",
+            ),
+            (
+                HttpError::Setup {
+                    message: "no".to_owned(),
+                }
+                .into(),
+                "config",
+                "BLUE_CA_FILE",
+            ),
+        ];
+        for (error, code, hint) in table {
+            assert_eq!(error.code.as_str(), code, "{error:?}");
+            assert!(
+                error.hint.as_ref().is_some_and(|h| h.contains(hint)),
+                "{error:?}"
+            );
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Print exactly one JSON object on stdout, for errors too
     #[arg(long, global = true)]
@@ -68,35 +68,36 @@ pub(crate) fn wants_json(argv: &[OsString]) -> bool {
 }
 
 /// A mistake on the command line in our own form: one message, one hint
-pub(crate) fn mistake(error: &clap::Error) -> ToolError {
+pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     let text = error.render().to_string().replace('\'', "`");
     let mut lines = text.lines().map(str::trim);
     let message: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let message = message.join(" ");
-    let message = message
-        .strip_prefix("error: ")
-        .unwrap_or(&message)
-        .to_owned();
-    let mut hints = Vec::new();
-    for line in lines {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            hints.push(tip.to_owned());
-        } else if let Some(usage) = line.strip_prefix("Usage: ") {
-            hints.push(format!("usage: `{usage}`"));
-        }
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return ToolError::new(ErrorCode::Usage, "no command given").with_hint(SEE_HELP);
-    }
-    let hint = if hints.is_empty() {
-        SEE_HELP.to_owned()
-    } else {
-        hints.join("; ")
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    let message = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing",
+        _ => message,
     };
-    ToolError::new(ErrorCode::Usage, message).with_hint(hint)
+    let mut hints: Vec<String> = lines
+        .filter_map(|line| line.strip_prefix("tip: "))
+        .map(str::to_owned)
+        .collect();
+    hints.push(format!("see `{} --help`", called(argv)));
+    ToolError::new(ErrorCode::Usage, message).with_hint(hints.join("; "))
 }
 
-const SEE_HELP: &str = "`blue --help` lists the commands";
+/// The command that was meant, as far as it can be understood
+fn called(argv: &[OsString]) -> String {
+    let mut here = command();
+    let mut path = vec!["blue".to_owned()];
+    for word in argv.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = here.find_subcommand(word).filter(|_| word != "help") {
+            path.push(word.to_owned());
+            here = below.clone();
+        }
+    }
+    path.join(" ")
+}
 
 /// The whole tree of commands with its help
 pub(crate) fn command() -> clap::Command {
@@ -144,15 +145,17 @@ fn variables(path: &str) -> String {
             .filter(|var| var.group == *group)
             // The top page shows all; a command what is its own.
             .filter(|var| path.is_empty() || var.commands.iter().any(|c| under(path, c)))
-            // Lower-case twins are in `docs/configuration.md`.
-            .filter(|var| var.name == var.name.to_uppercase())
+            .filter(|var| !var.is_twin())
             .collect();
         if shown.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "Environment, {}:", group.title().to_lowercase());
+        let _ = writeln!(text, "Environment, {}:", group.title());
         for var in shown {
             let _ = writeln!(text, "  {:width$}  {}", var.name, var.what);
+            if !var.default.is_empty() {
+                let _ = writeln!(text, "  {:width$}  [default: {}]", "", var.default);
+            }
         }
         text.push('\n');
     }

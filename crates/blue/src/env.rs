@@ -11,6 +11,7 @@ use std::{
 };
 
 use blue_core::{
+    forge::open::Settings,
     http::{HttpConfig, ProxyConfig},
     secret::Secret,
 };
@@ -26,6 +27,13 @@ pub(crate) struct Var {
     pub(crate) default: &'static str,
     /// Commands that look at it (`forge` means all below it); empty for every command
     pub(crate) commands: &'static [&'static str],
+}
+
+impl Var {
+    /// The same in another form, which help pages leave out
+    pub(crate) fn is_twin(&self) -> bool {
+        self.name.ends_with("_TOKEN_FILE") || self.name.to_uppercase() != self.name
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,11 +56,11 @@ impl Group {
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Tokens => "Tokens",
-            Self::Hosts => "Which forge",
-            Self::Files => "Files",
-            Self::Network => "Network",
-            Self::Output => "Output",
+            Self::Tokens => "tokens (each also from a file: NAME_FILE)",
+            Self::Hosts => "which forge",
+            Self::Files => "files and programs",
+            Self::Network => "network (lower-case names too)",
+            Self::Output => "output",
         }
     }
 }
@@ -120,6 +128,13 @@ const HOME: Var = Var {
     default: "",
     commands: FORGE,
 };
+const PATH: Var = Var {
+    name: "PATH",
+    group: Group::Files,
+    what: "Where `git` and `ssh` are found",
+    default: "",
+    commands: &[],
+};
 const BLUE_GIT_CREDENTIALS: Var = Var {
     name: "BLUE_GIT_CREDENTIALS",
     group: Group::Tokens,
@@ -139,7 +154,7 @@ const CLICOLOR_FORCE: Var = output(
 const TERM: Var = output("TERM", "`dumb`: no colour");
 const BLUE_LOG: Var = output(
     "BLUE_LOG",
-    "What to log to stderr: `info`, `debug`, `blue_core=trace,warn`, …; wins over `-v`",
+    "What to log: `info`, `debug`, `blue_core=trace,warn`; wins over `-v`",
 );
 
 /// Every variable there is, in the order people see them
@@ -158,13 +173,13 @@ pub(crate) const ALL: &[Var] = &[
     BLUE_GIT_CREDENTIALS,
     host(
         "FORGEJO_URL",
-        "The Forgejo or Gitea that its token belongs to, and the forge outside of a repository",
+        "The Forgejo or Gitea whose token it is; the forge outside of a clone",
         "the first host that the token is used with",
     ),
     host("GITEA_URL", "The same, after `FORGEJO_URL`", ""),
     host(
         "GITHUB_SERVER_URL",
-        "The GitHub that its token belongs to: GitHub Enterprise, or what Actions sets",
+        "The GitHub whose token it is, such as GitHub Enterprise",
         "`https://github.com`",
     ),
     host(
@@ -175,6 +190,7 @@ pub(crate) const ALL: &[Var] = &[
     BLUE_HOME,
     XDG_CONFIG_HOME,
     HOME,
+    PATH,
     BLUE_CA_FILE,
     network("HTTPS_PROXY", "Proxy for https; `https_proxy` wins"),
     network("https_proxy", "Proxy for https"),
@@ -249,29 +265,43 @@ impl Env {
     }
 
     /// A variable by name; an empty one counts as not set
-    ///
-    /// For names that come from a file of the user's, such as `token: { env: NAME }`; everything
-    /// else is a constant of this module.
-    pub(crate) fn lookup(&self, name: &str) -> Option<String> {
+    fn lookup(&self, name: &str) -> Option<String> {
         let value = self.values.get(name)?.to_str()?;
         (!value.trim().is_empty()).then(|| value.to_owned())
     }
 
     /// Folder of Blue's own files
-    pub(crate) fn blue_home(&self) -> Option<PathBuf> {
+    fn blue_home(&self) -> Option<PathBuf> {
         if let Some(home) = self.path(&BLUE_HOME) {
             return Some(home);
         }
         let config = self
-            .path(&XDG_CONFIG_HOME)
+            .lookup(XDG_CONFIG_HOME.name)
+            .map(PathBuf::from)
             // The specification says to ignore a relative one.
             .filter(|path| path.is_absolute())
             .or_else(|| Some(self.path(&HOME)?.join(".config")))?;
         Some(config.join("blue"))
     }
 
+    /// How a person calls this very program: by name if that finds it, else by its path
+    pub(crate) fn program(&self) -> String {
+        let Ok(program) = std::env::current_exe() else {
+            return "blue".to_owned();
+        };
+        let path = self.values.get(PATH.name).cloned().unwrap_or_default();
+        let first = std::env::split_paths(&path)
+            .map(|folder| folder.join("blue"))
+            .find(|file| file.is_file());
+        let same = |file: PathBuf| file.canonicalize().ok() == program.canonicalize().ok();
+        if first.is_some_and(same) {
+            return "blue".to_owned();
+        }
+        program.display().to_string()
+    }
+
     /// How to reach forges
-    pub(crate) fn http(&self) -> HttpConfig {
+    fn http(&self) -> HttpConfig {
         let proxy = |lower: &str, upper: &str| {
             let value = self.lookup(lower).or_else(|| self.lookup(upper));
             value.map(|v| v.trim().to_owned())
@@ -287,8 +317,27 @@ impl Env {
         }
     }
 
+    /// What finding and opening forges depends on
+    pub(crate) fn forges(&self) -> Result<Settings, ToolError> {
+        let home = self.blue_home().ok_or_else(|| {
+            ToolError::new(ErrorCode::Config, "there is no folder for `hosts.yaml`")
+                .with_hint("set `BLUE_HOME` or `HOME`")
+        })?;
+        let texts = self.values.iter();
+        Ok(Settings {
+            home,
+            vars: texts
+                .filter_map(|(name, value)| Some((name, value.to_str()?)))
+                .collect(),
+            http: self.http(),
+            cache: true,
+            git_credentials: self.git_credentials()?,
+            ssh_aliases: true,
+        })
+    }
+
     /// Whether git may be asked for a token
-    pub(crate) fn git_credentials(&self) -> Result<bool, ToolError> {
+    fn git_credentials(&self) -> Result<bool, ToolError> {
         let value = self.lookup(BLUE_GIT_CREDENTIALS.name).unwrap_or_default();
         match value.trim().to_lowercase().as_str() {
             "" | "on" | "1" | "true" | "yes" => Ok(true),
@@ -368,7 +417,7 @@ line break. A setting that makes no sense ends the program with exit code 64.
         for group in Group::ALL {
             let _ = write!(
                 page,
-                "\n## {}\n\n| variable | what it does | if not set | looked at by |\n|---|---|---|---|\n",
+                "\n## Variables: {}\n\n| variable | what it does | if not set | looked at by |\n|---|---|---|---|\n",
                 if *group == Group::Files {
                     "Folders"
                 } else {

@@ -27,12 +27,13 @@ fn main() -> ExitCode {
     let env = Env::read();
     let cli = match cli::parse(&argv, &env) {
         Ok(cli) => cli,
-        Err(error) => return finish(not_parsed(&error, &env, cli::wants_json(&argv))),
+        Err(error) => return finish(not_parsed(&error, &env, &argv)),
     };
     let screen = Screen::new(&env, cli.global.json);
     finish(match run(cli, env, screen) {
         Ok(()) => Ok(0),
         Err(Stop::Failed(error)) => screen.fail(&error).map(|()| exit_code(error.code)),
+        Err(Stop::Reported) => Ok(1),
         Err(Stop::Output(error)) => Err(error),
     })
 }
@@ -68,14 +69,15 @@ fn finish(printed: io::Result<u8>) -> ExitCode {
 }
 
 /// Print a help page, the version, or what is wrong with the command line
-fn not_parsed(error: &clap::Error, env: &Env, json: bool) -> io::Result<u8> {
+fn not_parsed(error: &clap::Error, env: &Env, argv: &[OsString]) -> io::Result<u8> {
+    let json = cli::wants_json(argv);
     let screen = Screen::new(env, json);
     match error.kind() {
-        ErrorKind::DisplayVersion if json => Screen::json(&version::VERSION).map(|()| 0),
+        ErrorKind::DisplayVersion if json => Screen::json(&version::BUILD).map(|()| 0),
         ErrorKind::DisplayVersion | ErrorKind::DisplayHelp => error.print().map(|()| 0),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !json => error.print().map(|()| 2),
         _ => {
-            let error = cli::mistake(error);
+            let error = cli::mistake(error, argv);
             screen.fail(&error).map(|()| exit_code(error.code))
         }
     }

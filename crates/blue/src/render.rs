@@ -96,8 +96,10 @@ impl Screen {
         err(&labelled("warning", Style::Warn, text, self.colour_err))
     }
 
-    pub(crate) fn note(self, text: &str) -> io::Result<()> {
-        err(&labelled("note", Style::Bold, text, self.colour_err))
+    pub(crate) fn notes(self, texts: &[String]) -> io::Result<()> {
+        texts
+            .iter()
+            .try_for_each(|text| err(&labelled("note", Style::Bold, text, self.colour_err)))
     }
 }
 

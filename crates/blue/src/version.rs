@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Version {
+pub(crate) struct Build {
     version: &'static str,
     /// Absent when it was not built from a checkout
     commit: Option<&'static str>,
@@ -13,16 +13,16 @@ pub(crate) struct Version {
     date: Option<&'static str>,
 }
 
-pub(crate) const VERSION: Version = Version {
+pub(crate) const BUILD: Build = Build {
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("BLUE_BUILD_COMMIT"),
     date: option_env!("BLUE_BUILD_DATE"),
 };
 
 /// For `--version`
-pub(crate) static LINE: LazyLock<String> = LazyLock::new(|| VERSION.line());
+pub(crate) static LINE: LazyLock<String> = LazyLock::new(|| BUILD.line());
 
-impl Version {
+impl Build {
     /// `0.1.0 (0123456789 2026-11-15)`
     fn line(&self) -> String {
         let built: Vec<_> = [self.commit, self.date].into_iter().flatten().collect();

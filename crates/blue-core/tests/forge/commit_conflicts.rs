@@ -189,16 +189,22 @@ async fn writers_of_a_pinned_head_take_turns(cx: Cx) -> Result<()> {
         forges[2].commit_files(&repo.id, &opts[2]),
         forges[3].commit_files(&repo.id, &opts[3]),
     );
-    let mut won = 0;
+    let (mut won, mut late) = (0, 0);
     for outcome in [a, b, c, d] {
         match outcome {
             Ok(_) => won += 1,
+            // Gitea and Forgejo cannot be asked to look at the head themselves, so a writer may
+            // learn only afterwards that it was late; then it is told what became of its commit.
+            Err(ForgeError::Conflict { message, .. }) if message.contains("on top of") => late += 1,
             Err(ForgeError::Conflict { .. }) => {}
             Err(other) => panic!("{other:?}"),
         }
     }
     assert_eq!(won, 1);
-    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2);
+    if cx.backend.is_github() {
+        assert_eq!(late, 0);
+    }
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2 + late);
     Ok(())
 }
 

@@ -14,6 +14,22 @@ use crate::{
     },
 };
 
+/// The answer to a request that is not let in
+#[derive(Debug)]
+pub(super) struct Refusal(Box<Response>);
+
+impl Refusal {
+    pub(super) fn answer(self) -> Response {
+        *self.0
+    }
+}
+
+impl From<Response> for Refusal {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
+
 /// A request that was let in
 #[derive(Debug)]
 pub(super) struct Passed {
@@ -33,13 +49,13 @@ pub(super) fn pass(
     owner: &str,
     name: &str,
     service: Service,
-) -> Result<Passed, Box<Response>> {
+) -> Result<Passed, Refusal> {
     let plain = name.strip_suffix(".git").unwrap_or(name);
     let Ok(owner) = ops::users::find(app, owner) else {
         return Err(text(StatusCode::NOT_FOUND, "Not found.\n"));
     };
     let caller = auth::authenticate(app, headers, uri.query())
-        .map_err(|auth::Refused| Box::new(crate::oauth::bad_credential(app)))?;
+        .map_err(|auth::Refused| Refusal::from(crate::oauth::bad_credential(app)))?;
     let found = ops::repos::find(app, &owner.login, plain).ok();
     if let Some(found) = found.as_ref().filter(|found| found.renamed) {
         return Err(moved(uri, found));
@@ -90,7 +106,7 @@ fn check_caller(
     headers: &HeaderMap,
     caller: Option<&Caller>,
     pushes: bool,
-) -> Result<(), Box<Response>> {
+) -> Result<(), Refusal> {
     let Some(caller) = caller else {
         let mut response = text(StatusCode::UNAUTHORIZED, "Unauthorized\n");
         let realm = if app.is_forgejo() {
@@ -99,6 +115,7 @@ fn check_caller(
             "Basic realm=\"Gitea\""
         };
         response
+            .0
             .headers_mut()
             .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(realm));
         return Err(response);
@@ -124,7 +141,7 @@ fn check_caller(
 }
 
 /// Git follows this for a fetch, and asks again under the new name for a push
-fn moved(uri: &Uri, found: &Found) -> Box<Response> {
+fn moved(uri: &Uri, found: &Found) -> Refusal {
     let rest: String = uri.path().splitn(4, '/').skip(3).collect();
     let query = uri
         .query()
@@ -134,12 +151,14 @@ fn moved(uri: &Uri, found: &Found) -> Box<Response> {
     match HeaderValue::from_str(&location) {
         Ok(location) => {
             let headers = [(header::LOCATION, location)];
-            Box::new((StatusCode::MOVED_PERMANENTLY, headers).into_response())
+            (StatusCode::MOVED_PERMANENTLY, headers)
+                .into_response()
+                .into()
         }
         Err(_) => text(StatusCode::BAD_REQUEST, "Bad Request\n"),
     }
 }
 
-fn text(status: StatusCode, words: &'static str) -> Box<Response> {
-    Box::new((status, words).into_response())
+fn text(status: StatusCode, words: &'static str) -> Refusal {
+    (status, words).into_response().into()
 }

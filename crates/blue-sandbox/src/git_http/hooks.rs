@@ -23,11 +23,10 @@ pub(super) struct Orders {
 impl Orders {
     pub(super) fn env(&self) -> [(&'static str, String); 2] {
         // A ref has no space in its name, so spaces can stand around each.
-        let forward_only = self
-            .forward_only
-            .iter()
-            .map(|name| format!(" {name} "))
-            .collect::<String>();
+        let mut forward_only = String::new();
+        for name in &self.forward_only {
+            forward_only.extend([" ", name, " "]);
+        }
         [
             ("SANDBOX_REFUSAL", self.refusal.clone().unwrap_or_default()),
             ("SANDBOX_FORWARD_ONLY", forward_only),

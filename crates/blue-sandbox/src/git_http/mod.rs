@@ -27,7 +27,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use url::form_urlencoded;
 
 use self::{
-    gate::Passed,
+    gate::{Passed, Refusal},
     hooks::Orders,
     pkt::Command,
     process::{WhenLeft, command, talk},
@@ -83,7 +83,7 @@ async fn advertise(
         .await;
     let passed = match passed {
         Ok(passed) => passed,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return refusal.answer(),
     };
     let mut git = command(&app.repo_path(passed.found.repo.id), protocol.as_deref());
     git.args([service.name(), "--stateless-rpc", "--advertise-refs", "."]);
@@ -113,7 +113,7 @@ async fn upload_pack(
     let service = Service::UploadPack;
     let (headers, body, passed) = match enter(&app, owner, name, service, request).await {
         Ok(entered) => entered,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return refusal.answer(),
     };
     let mut git = command(
         &app.repo_path(passed.found.repo.id),
@@ -138,7 +138,7 @@ async fn receive_pack(
     let service = Service::ReceivePack;
     let (headers, body, passed) = match enter(&app, owner, name, service, request).await {
         Ok(entered) => entered,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return refusal.answer(),
     };
     let Passed {
         found,
@@ -189,7 +189,7 @@ async fn enter(
     name: String,
     service: Service,
     request: Request,
-) -> Result<(HeaderMap, Body, Passed), Box<Response>> {
+) -> Result<(HeaderMap, Body, Passed), Refusal> {
     let (parts, body) = request.into_parts();
     let wanted = format!("application/x-git-{}-request", service.name());
     let headers = parts.headers.clone();
@@ -200,7 +200,7 @@ async fn enter(
         .get(header::CONTENT_TYPE)
         .is_none_or(|kind| kind != wanted.as_str())
     {
-        return Err(Box::new(StatusCode::BAD_REQUEST.into_response()));
+        return Err(StatusCode::BAD_REQUEST.into_response().into());
     }
     Ok((headers, body, passed))
 }

@@ -15,20 +15,6 @@ pub(super) struct Command {
     pub name: String,
 }
 
-impl Command {
-    pub(super) fn deletes(&self) -> bool {
-        is_zero(&self.new)
-    }
-
-    pub(super) fn creates(&self) -> bool {
-        is_zero(&self.old)
-    }
-
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.name.strip_prefix("refs/heads/")
-    }
-}
-
 /// Read up to and with the flush that ends the command list
 ///
 /// Gives the commands and every byte read, so that git can be handed the whole request.
@@ -85,10 +71,6 @@ fn parse(line: &[u8]) -> Option<Command> {
     })
 }
 
-fn is_zero(id: &str) -> bool {
-    id.bytes().all(|byte| byte == b'0')
-}
-
 fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
@@ -117,10 +99,12 @@ mod tests {
         assert_eq!(bytes, head.as_bytes());
         assert_eq!(reader, b"PACK rest");
         assert_eq!(commands.len(), 2);
-        assert!(commands[0].creates());
-        assert_eq!(commands[0].branch(), Some("é x"));
-        assert!(commands[1].deletes());
-        assert_eq!(commands[1].branch(), None);
+        assert_eq!((commands[0].old.as_str(), commands[0].new.as_str()), (Z, A));
+        assert_eq!(commands[0].name, "refs/heads/é x");
+        assert_eq!(
+            (commands[1].new.as_str(), commands[1].name.as_str()),
+            (Z, "refs/tags/v1")
+        );
     }
 
     #[tokio::test]

@@ -21,7 +21,14 @@ use crate::{
 const PAGE: (usize, usize) = (30, 50);
 
 /// An answer that is not the one asked for
-type Refusal = Box<Response>;
+#[derive(Debug)]
+struct Refusal(Box<Response>);
+
+impl From<Response> for Refusal {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -179,7 +186,7 @@ async fn run(
         let query = super::fields::Fields::from_query(query.as_deref());
         match work(app, &caller.user, &query) {
             Ok(response) => response,
-            Err(refusal) => *refusal,
+            Err(refusal) => *refusal.0,
         }
     })
     .await
@@ -195,7 +202,7 @@ fn own(app: &App, user: &User, id: &str) -> Result<rows::App, Refusal> {
 
 fn read(app: &App, body: &[u8]) -> Result<Body, Refusal> {
     let unprocessable =
-        |words: &str| Box::new(refuse(app, StatusCode::UNPROCESSABLE_ENTITY, words));
+        |words: &str| Refusal::from(refuse(app, StatusCode::UNPROCESSABLE_ENTITY, words));
     let body: Body =
         serde_json::from_slice(body).map_err(|error| unprocessable(&error.to_string()))?;
     if body.name.is_empty() {
@@ -266,9 +273,9 @@ fn not_found(app: &App) -> Refusal {
         ("not found", Value::Null)
     };
     let body = json!({"errors": errors, "message": message, "url": url});
-    Box::new(json(StatusCode::NOT_FOUND, &body))
+    json(StatusCode::NOT_FOUND, &body).into()
 }
 
 fn broken(error: rusqlite::Error) -> Refusal {
-    Box::new(Failure::from(error).into_response())
+    Failure::from(error).into_response().into()
 }

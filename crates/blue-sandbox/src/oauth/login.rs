@@ -150,12 +150,11 @@ fn show(
     name: &str,
     redirect_to: &str,
 ) -> Result<Response, Failure> {
-    let (session, cookie) = match session {
-        Some(session) => (session, None),
-        None => {
-            let (session, cookie) = Session::begin(app, None)?;
-            (session, Some(cookie))
-        }
+    let (session, cookie) = if let Some(session) = session {
+        (session, None)
+    } else {
+        let (session, cookie) = Session::begin(app, None)?;
+        (session, Some(cookie))
     };
     let csrf = app.is_forgejo().then_some(session.data.csrf.as_str());
     let view = LoginView {

@@ -43,7 +43,7 @@ pub(crate) async fn not_found() -> Response {
 }
 
 async fn home(State(app): State<App>, headers: HeaderMap) -> Response {
-    answer(app, headers, |visitor| page::home::home(visitor)).await
+    answer(app, headers, page::home::home).await
 }
 
 async fn owner(State(app): State<App>, Path(owner): Path<String>, headers: HeaderMap) -> Response {

@@ -10,8 +10,7 @@ use super::{
 };
 use crate::{
     app::App,
-    auth,
-    git::{self, Commit},
+    auth, git,
     oauth::Session,
     ops::{
         self,
@@ -176,10 +175,5 @@ impl<'a> Visit<'a> {
     pub(super) fn login(&self, id: i64) -> Result<String, Trouble> {
         let user = self.app.store.read(|c| users::by_id(c, id))?;
         Ok(user.map_or_else(|| "ghost".to_owned(), |user| user.login))
-    }
-
-    /// The login behind a commit, or the name it gives
-    pub(super) fn author(&self, commit: &Commit) -> String {
-        commit.author.name.clone()
     }
 }

@@ -393,15 +393,17 @@ async fn a_big_push_and_a_long_negotiation_go_through() {
     );
 
     // Many commits the server does not have: git gzips what it says about them.
-    let mut script = String::new();
-    for at in 0..400 {
-        script.push_str(&format!(
-            "commit refs/heads/local\ncommitter T <t@example.org> {} +0000\ndata 2\nx\nM 100644 inline f\ndata 4\n{at:03}\n\n",
-            1_700_000_000 + at
-        ));
-    }
+    let script: Vec<String> = (0..400)
+        .map(|at| {
+            let when = 1_700_000_000 + at;
+            format!(
+                "commit refs/heads/local\ncommitter T <t@example.org> {when} +0000\ndata 2\nx\n\
+                 M 100644 inline f\ndata 4\n{at:03}\n\n"
+            )
+        })
+        .collect();
     let import = bench.path("import");
-    fs::write(&import, script).unwrap();
+    fs::write(&import, script.concat()).unwrap();
     let mut git = Command::new("git")
         .args(["fast-import", "--quiet"])
         .current_dir(&other)

@@ -456,7 +456,7 @@ async fn codes_and_tokens_run_out_by_the_clock() {
     assert_eq!(scene.whoami(&access).await, 401);
     let (access, _) = pair(&scene.refresh(&app, &refresh).await);
     assert_eq!(scene.whoami(&access).await, 200);
-    scene.clock.advance(Duration::from_secs(730 * 3600));
+    scene.clock.advance(Duration::from_hours(730));
     let late = scene.refresh(&app, &refresh).await;
     refused(
         &late,

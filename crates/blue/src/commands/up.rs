@@ -32,17 +32,22 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         seed: Seed::Demo,
         ..Config::default()
     };
-    serve(cx, config, Up).await
+    let program = cx.env.program();
+    serve(cx, config, |ready| Up { ready, program }).await
 }
 
 /// The same object as of `blue sandbox`, with another page
 #[derive(Debug, Serialize)]
-#[serde(transparent)]
-struct Up(Ready);
+struct Up {
+    #[serde(flatten)]
+    ready: Ready,
+    #[serde(skip)]
+    program: String,
+}
 
 impl Report for Up {
     fn page(&self, page: &mut Page) {
-        let Self(ready) = self;
+        let Self { ready, program } = self;
         page.line(&format!("A forge runs at {}", ready.url), Style::Bold)
             .line(
                 "Open it in a browser, and sign in as one of these:",
@@ -60,16 +65,16 @@ impl Report for Up {
             .or(ready.users.first())
         {
             page.code(&format!(
-                "export FORGEJO_URL={} FORGEJO_TOKEN={}",
+                "export GITEA_URL={} GITEA_TOKEN={}",
                 ready.url, user.token
             ));
         }
         page.code(&format!(
-            "git clone {}/alice/demo.git && cd demo",
+            "git clone {}/acme/storefront.git && cd storefront",
             ready.url
         ))
-        .code("blue forge status")
-        .code("blue forge detect --json");
+        .code(&format!("{program} forge status"))
+        .code(&format!("{program} forge detect --json"));
         page.blank()
             .line("Ctrl-C stops it; nothing is kept.", Style::Dim);
     }

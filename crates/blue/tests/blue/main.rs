@@ -1,3 +1,7 @@
 //! The program from outside, and the tree it is made from
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod cli;
+mod docs;
 mod tidy;

@@ -109,6 +109,11 @@ impl Forgejo {
         name: &str,
         from: &str,
     ) -> Result<Branch> {
+        if !good_branch(name) {
+            return Err(ForgeError::Invalid {
+                message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
+            });
+        }
         let start = self.resolve_rev(repo, from).await?;
         let body = NewBranch {
             new_branch_name: name,
@@ -190,4 +195,46 @@ pub(super) fn plausible_ref(name: &str) -> bool {
             .all(|part| !part.starts_with('.') && part.strip_suffix(".lock").is_none())
         && !name.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
         && !name.chars().any(char::is_control)
+}
+
+/// Whether git would take it as the name of a new branch
+fn good_branch(name: &str) -> bool {
+    plausible_ref(name)
+        && !name.starts_with('-')
+        && !name.ends_with('.')
+        && !name.contains("@{")
+        && name != "@"
+        && name
+            .split('/')
+            .all(|part| !part.starts_with('.') && !part.to_lowercase().ends_with(".lock"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_names() {
+        for good in ["main", "feat/ü#x+%", "a.b", "日本", "x@y"] {
+            assert!(good_branch(good), "{good}");
+        }
+        for bad in [
+            "",
+            "a..b",
+            "with space",
+            "end.lock",
+            "/lead",
+            "tail/",
+            "a~b",
+            "-dash",
+            "a//b",
+            ".x",
+            "a/.b",
+            "x@{1",
+            "a\\b",
+            "end.",
+        ] {
+            assert!(!good_branch(bad), "{bad}");
+        }
+    }
 }

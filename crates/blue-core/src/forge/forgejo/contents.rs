@@ -98,16 +98,15 @@ impl Forgejo {
         let content = match kind {
             EntryKind::Dir => return Err(is_directory(&format!("`{path}`"))),
             EntryKind::Symlink => entry.target.clone().unwrap_or_default().into_bytes(),
-            EntryKind::Submodule => Vec::new(),
+            EntryKind::Submodule => {
+                return Err(ForgeError::Invalid {
+                    message: format!("`{path}` is a submodule, not a file"),
+                });
+            }
             EntryKind::File => {
                 self.bytes_of(repo, path, &commit, &entry, max_bytes)
                     .await?
             }
-        };
-        let target = match kind {
-            EntryKind::Symlink => entry.target,
-            EntryKind::Submodule => entry.submodule_git_url,
-            _ => None,
         };
         Ok(File {
             path: path.to_owned(),
@@ -119,7 +118,9 @@ impl Forgejo {
             },
             content,
             kind,
-            target: target.filter(|t| !t.is_empty()),
+            target: entry
+                .target
+                .filter(|t| kind == EntryKind::Symlink && !t.is_empty()),
             html_url: if entry.html_url.is_empty() {
                 self.web(&format!(
                     "{repo}/src/commit/{commit}/{}",

@@ -135,6 +135,7 @@ impl Forgejo {
             return Err(closed(&pr));
         }
         check_pin(&pr, opts)?;
+        self.refuse_behind(repo, &pr).await?;
         let end = Instant::now() + opts.patience;
         let mut watch = Watch::new(&pr);
         loop {
@@ -202,7 +203,9 @@ impl Forgejo {
     async fn reread(&self, repo: &RepoId, number: u64, refusal: &Refusal) -> Result<PullRequest> {
         let unsure = matches!(
             refusal,
-            Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
+            // What moved the base may have been this very merge, done by somebody else.
+            Refusal::BaseMoved(_)
+                | Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
         );
         let end = Instant::now() + SHA_PATIENCE;
         loop {
@@ -282,6 +285,18 @@ impl Forgejo {
             }
             other => other,
         }
+    }
+
+    /// The server looks at a count that it brings up to date only some time after a push
+    async fn refuse_behind(&self, repo: &RepoId, pr: &PullRequest) -> Result<()> {
+        let rule = self.read_protection(repo, &pr.base.branch).await;
+        if rule.is_ok_and(|r| r.require_up_to_date) && self.base_has_more(repo, pr).await {
+            return Err(ForgeError::NotMergeable {
+                reason: MergeBlock::Behind,
+                message: "The head branch is behind the base branch".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     async fn base_has_more(&self, repo: &RepoId, pr: &PullRequest) -> bool {

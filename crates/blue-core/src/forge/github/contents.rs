@@ -7,7 +7,6 @@ use super::{GitHub, commit::tree::WireTree, wire};
 use crate::{
     forge::{
         ForgeError, Result,
-        blob::{ObjectFormat, blob_id},
         model::{Entry, EntryKind, File, RepoId, Sha},
         rest::Call,
     },
@@ -84,9 +83,19 @@ impl GitHub {
             return invalid("the root of a repository is a directory, not a file".to_owned());
         }
         let commit = self.resolve_for_read(repo, rev).await?;
-        let found = self.content(repo, path, &commit).await?;
+        let (found, own) = tokio::join!(
+            self.content(repo, path, &commit),
+            self.link_at(repo, path, &commit)
+        );
+        let found = found?;
         if found.kind == "dir" {
             return invalid(format!("`{path}` is a directory, not a file"));
+        }
+        // A link to a file is answered with that file; only the directory knows better.
+        if let Some(link) = own
+            && found.kind == "file"
+        {
+            return self.read_link(repo, found, link, commit, max_bytes).await;
         }
         if found.size > max_bytes {
             return Err(ForgeError::TooLarge {
@@ -114,12 +123,6 @@ impl GitHub {
             Some(content) => content,
             None => self.raw(repo, path, &commit, max_bytes).await?,
         };
-        // A link to a file is answered with that file: the id then belongs to other bytes.
-        if blob_id(&content, ObjectFormat::Sha1) != found.sha.0
-            && let Some(target) = self.link_target(repo, &found.sha.0, &content).await
-        {
-            return Ok(link(found, target, commit));
-        }
         Ok(File {
             path: found.path,
             sha: found.sha.0,
@@ -132,16 +135,31 @@ impl GitHub {
         })
     }
 
-    async fn link_target(&self, repo: &RepoId, sha: &Sha, followed: &[u8]) -> Option<String> {
+    /// The blob of the link at a path, if it is one
+    async fn link_at(&self, repo: &RepoId, path: &str, commit: &Sha) -> Option<Sha> {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let entries = self.dir_at(repo, parent, commit).await.ok()?;
+        let entry = entries.into_iter().find(|entry| entry.path == path)?;
+        (entry.kind == EntryKind::Symlink).then_some(entry.sha)
+    }
+
+    async fn read_link(
+        &self,
+        repo: &RepoId,
+        mut found: Found,
+        own: Sha,
+        commit: Sha,
+        max_bytes: u64,
+    ) -> Result<File> {
         let answer = self
-            .get(repo, &["git", "blobs", sha.as_str()])
+            .get(repo, &["git", "blobs", own.as_str()])
             .header(http::header::ACCEPT, raw_media())
+            .max_body(max_bytes.saturating_add(ROOM))
             .send()
-            .await
-            .ok()?;
-        let own = &answer.body[..];
-        let is_link = own != followed && blob_id(own, ObjectFormat::Sha1) == *sha;
-        is_link.then(|| String::from_utf8_lossy(own).into_owned())
+            .await?;
+        found.sha = wire::Oid(own);
+        let target = String::from_utf8_lossy(&answer.body).into_owned();
+        Ok(link(found, target, commit))
     }
 
     pub(super) async fn dir(
@@ -150,12 +168,15 @@ impl GitHub {
         path: &str,
         rev: Option<&str>,
     ) -> Result<Vec<Entry>> {
-        let path = path.trim_matches('/');
         let commit = self.resolve_for_read(repo, rev).await?;
+        self.dir_at(repo, path.trim_matches('/'), &commit).await
+    }
+
+    async fn dir_at(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Vec<Entry>> {
         if path.is_empty() {
-            return self.tree_entries(repo, &commit, path).await;
+            return self.tree_entries(repo, commit, path).await;
         }
-        let found = self.content(repo, path, &commit).await?;
+        let found = self.content(repo, path, commit).await?;
         if found.kind != "dir" {
             return Err(ForgeError::Invalid {
                 message: format!("`{path}` is not a directory"),

@@ -149,6 +149,21 @@ impl GitHub {
         }
     }
 
+    /// Say the new name of a repository that was not written to because it moved: GitHub redirects
+    /// to a number
+    async fn new_name<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
+        match result {
+            Err(ForgeError::Moved { what, to }) => {
+                let found = self.wire_repo(repo).await;
+                Err(ForgeError::Moved {
+                    what,
+                    to: found.map_or(to, |found| format!("`{}`", found.full_name())),
+                })
+            }
+            other => other,
+        }
+    }
+
     fn not_found(&self, what: impl Into<String>) -> ForgeError {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
@@ -236,11 +251,13 @@ impl Forge for GitHub {
     }
 
     async fn create_branch(&self, repo: &RepoId, name: &str, from: &str) -> Result<Branch> {
-        self.make_branch(repo, name, from).await
+        let made = self.make_branch(repo, name, from).await;
+        self.new_name(repo, made).await
     }
 
     async fn delete_branch(&self, repo: &RepoId, name: &str) -> Result<()> {
-        self.remove_branch(repo, name).await
+        let removed = self.remove_branch(repo, name).await;
+        self.new_name(repo, removed).await
     }
 
     async fn protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
@@ -248,7 +265,8 @@ impl Forge for GitHub {
     }
 
     async fn create_pr(&self, opts: CreatePrOpts) -> Result<PullRequest> {
-        self.open_pr(opts).await
+        let opened = self.open_pr(&opts).await;
+        self.new_name(&opts.repo, opened).await
     }
 
     async fn get_pr(&self, repo: &RepoId, number: u64) -> Result<PullRequest> {
@@ -269,7 +287,8 @@ impl Forge for GitHub {
     }
 
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
-        self.merge(repo, number, opts).await
+        let merged = self.merge(repo, number, opts).await;
+        self.new_name(repo, merged).await
     }
 
     async fn pr_is_merged(&self, repo: &RepoId, number: u64) -> Result<bool> {
@@ -330,7 +349,8 @@ impl Forge for GitHub {
     }
 
     async fn commit_files(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
-        self.make_commit(repo, opts).await
+        let made = self.make_commit(repo, opts).await;
+        self.new_name(repo, made).await
     }
 
     async fn checks(&self, repo: &RepoId, rev: &str) -> Result<Checks> {
@@ -338,7 +358,8 @@ impl Forge for GitHub {
     }
 
     async fn set_status(&self, repo: &RepoId, sha: &Sha, opts: &StatusOpts) -> Result<()> {
-        self.report_status(repo, sha, opts).await
+        let set = self.report_status(repo, sha, opts).await;
+        self.new_name(repo, set).await
     }
 
     async fn list_runs(
@@ -371,6 +392,7 @@ impl Forge for GitHub {
     }
 
     async fn create_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
-        self.make_tag(repo, opts).await
+        let made = self.make_tag(repo, opts).await;
+        self.new_name(repo, made).await
     }
 }

@@ -42,6 +42,10 @@ struct WirePermissions {
 }
 
 impl WireRepo {
+    pub(super) fn full_name(&self) -> String {
+        format!("{}/{}", self.owner.login, self.name)
+    }
+
     /// Unless the answer denies it
     pub(super) fn may_push(&self) -> bool {
         self.permissions.is_none_or(|p| p.push)

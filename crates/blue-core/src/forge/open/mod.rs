@@ -4,6 +4,7 @@ mod choose;
 mod error;
 mod here;
 mod known;
+mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use std::{
 };
 
 pub use error::OpenError;
+pub use survey::{Survey, TokenFound};
 use url::Url;
 
 use super::{
@@ -23,7 +25,7 @@ use super::{
     git_url::GitUrl,
     github::GitHub,
     model::{Host, RepoId},
-    token::{HostEntry, HostsFile, Places, TokenSource, Vars, Want, resolve},
+    token::{HostEntry, HostsFile, TokenSource, Vars},
 };
 use crate::{
     clock::Clock,
@@ -188,41 +190,19 @@ impl Forges {
         let known = self.known()?;
         let mut find = self.choose(&known, ask).await?;
         let repo = self.repository(ask, &find)?;
-        let (Some(family), Some(endpoint)) = (find.found.kind.forge_type(), find.found.endpoint())
-        else {
-            return Err(OpenError::NoForge);
-        };
         find.found.owner = Some(repo.owner().to_owned());
         find.found.repo = Some(repo.name().to_owned());
-        let want = Want {
-            host: endpoint.host.clone(),
-            kind: find.found.kind,
-            family,
-            api: endpoint.api.clone(),
-            web: find.base.clone(),
-            username: find.username,
-            // A guess is nobody's word.
-            confirmed: find.confirmed && !find.found.guess,
-        };
-        let places = Places {
-            vars: &self.settings.vars,
-            hosts: &self.hosts,
-            git: self.settings.git_credentials.then_some(&self.git),
-            dir: &self.cwd,
-            now: self.clock.now(),
-        };
-        let token = resolve(places, &want).await?;
-        let mut notices = find.notices;
-        notices.extend(token.notice);
+        let survey = self.look(&known, find).await?;
+        let token = survey.token?;
         Ok(Located {
-            family,
-            http: self.http_for(&known, &endpoint.host),
-            endpoint,
+            family: survey.family,
+            http: survey.http,
+            endpoint: survey.endpoint,
             repo,
-            found: find.found,
+            found: survey.found,
             credential: token.credential,
             token: token.source,
-            notices,
+            notices: survey.notices,
         })
     }
 

@@ -1,5 +1,7 @@
 //! A picture for everybody: a coloured square, told apart by its name
 
+use std::fmt::Write as _;
+
 use axum::{
     extract::Path,
     response::{IntoResponse as _, Response},
@@ -18,7 +20,7 @@ pub(in crate::web) async fn show(Path(name): Path<String>) -> Response {
         for column in 0..5_usize {
             let from_left = column.min(4 - column);
             if bytes[1 + row * 3 + from_left] & 1 == 1 {
-                squares.push_str(&format!("<path d='M{column} {row}h1v1h-1z'/>"));
+                let _ = write!(squares, "<path d='M{column} {row}h1v1h-1z'/>");
             }
         }
     }

@@ -144,20 +144,20 @@ fn file(visit: &Visit<'_>, place: &Place, commit: Oid, entry: &Entry) -> Result<
 fn newest(visit: &Visit<'_>, from: Oid, path: &str) -> Result<Option<LastCommit>, Trouble> {
     let git = visit.git();
     if path.is_empty() {
-        return Ok(Some(last_commit(visit, from, &git.commit(from)?)));
+        return Ok(Some(last_commit(from, &git.commit(from)?)));
     }
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let last = git.last_commits(from, folder, &[name.to_owned()])?;
     Ok(last
         .get(name)
-        .map(|(oid, commit)| last_commit(visit, *oid, commit)))
+        .map(|(oid, commit)| last_commit(*oid, commit)))
 }
 
-fn last_commit(visit: &Visit<'_>, oid: Oid, commit: &Commit) -> LastCommit {
+fn last_commit(oid: Oid, commit: &Commit) -> LastCommit {
     LastCommit {
         sha: oid.to_string(),
         title: commit.title().to_owned(),
-        author: visit.author(commit),
+        author: commit.author.name.clone(),
         when: when::seconds(commit.committer.seconds),
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::web) fn one(visit: &Visit<'_>, name: &str) -> Result<Response, Tro
     let shown = CommitView {
         sha: oid.to_string(),
         message: commit.message.clone(),
-        author: visit.author(&commit),
+        author: commit.author.name.clone(),
         author_email: commit.author.email.clone(),
         when: when::seconds(commit.author.seconds),
         parents: commit.parents.iter().map(ToString::to_string).collect(),
@@ -78,7 +78,7 @@ pub(in crate::web) fn list(
     let path = Some(spot.path.as_str()).filter(|path| !path.is_empty());
     let all = ops::commits::log(visit.app, visit.repo(), spot.commit, path)?;
     let skip = (number - 1).saturating_mul(PAGE);
-    let rows = rows(visit, all.iter().skip(skip).take(PAGE));
+    let rows = rows(all.iter().skip(skip).take(PAGE));
     let more = all.len() > skip.saturating_add(PAGE);
     let older = more.then(|| format!("{}?page={}", link.commits(&spot.at), number + 1));
     Ok(visit.show(
@@ -88,15 +88,12 @@ pub(in crate::web) fn list(
     ))
 }
 
-pub(super) fn rows<'c>(
-    visit: &Visit<'_>,
-    commits: impl Iterator<Item = &'c (Oid, Commit)>,
-) -> Vec<CommitRow> {
+pub(super) fn rows<'c>(commits: impl Iterator<Item = &'c (Oid, Commit)>) -> Vec<CommitRow> {
     commits
         .map(|(oid, commit)| CommitRow {
             sha: oid.to_string(),
             title: commit.title().to_owned(),
-            author: visit.author(commit),
+            author: commit.author.name.clone(),
             when: when::seconds(commit.committer.seconds),
         })
         .collect()

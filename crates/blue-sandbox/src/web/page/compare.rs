@@ -27,7 +27,7 @@ pub(in crate::web) fn show(visit: &Visit<'_>, parts: &[&str]) -> Result<Response
     let content = html! {
         h2 { (base) " … " (head) }
         p.dim { (found.commits.len()) " ahead, " (found.behind) " behind" }
-        (view::rows(&link, &rows(visit, found.commits.iter())))
+        (view::rows(&link, &rows(found.commits.iter())))
         (diff::show(&files))
     };
     Ok(visit.show(Tab::Code, &format!("{base}...{head}"), &content))

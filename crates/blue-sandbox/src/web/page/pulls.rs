@@ -73,7 +73,7 @@ pub(in crate::web) fn one(visit: &Visit<'_>, number: &str) -> Result<Response, T
         readiness,
         checks: statuses(visit, pull.head_sha)?,
         reviews,
-        commits: rows(visit, commits.iter()),
+        commits: rows(commits.iter()),
     };
     let files = changes(visit, pull.merge_base, pull.head_sha)?;
     let content = view::one(&visit.head.link(), &shown, &files);

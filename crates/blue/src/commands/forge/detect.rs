@@ -1,12 +1,6 @@
 //! `blue forge detect`
 
-use blue_core::{
-    forge::{
-        detect::{DetectedType, Detection, FoundBy, detect},
-        git_url::GitUrl,
-    },
-    http::Http,
-};
+use blue_core::forge::detect::{DetectedType, Detection, FoundBy};
 
 use crate::{
     commands::{Cx, Stop},
@@ -22,6 +16,9 @@ use crate::{
 pub(crate) struct Args {
     /// Git URL; the remote of the working directory if left out
     url: Option<String>,
+    /// Remote to look at when there are several
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    remote: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -31,10 +28,13 @@ Examples:
   blue forge detect https://git.example.org/alice/demo --json";
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
-    let http = Http::new(cx.env.http());
-    let detection = match GitUrl::parse(&args.url.unwrap_or_default())? {
-        GitUrl::Hosted(url) => detect(&http, &url).await,
-        GitUrl::Local => Detection::none(),
+    let forges = super::forges(cx)?;
+    let detection = if let Some(url) = &args.url {
+        forges.detect_url(url).await?
+    } else {
+        let here = forges.detect_here(args.remote.as_deref()).await?;
+        cx.screen.notes(&here.notices).map_err(Stop::Output)?;
+        here.found
     };
     cx.screen.show(&detection).map_err(Stop::Output)
 }

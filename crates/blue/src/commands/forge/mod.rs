@@ -1,17 +1,37 @@
 //! `blue forge`: what Blue knows of forges
 
 mod detect;
+mod hosts;
+mod status;
+mod trust;
+
+use std::sync::Arc;
+
+use blue_core::{clock::SystemClock, forge::open::Forges};
+use blue_tools::ToolError;
 
 use super::{Cx, Stop};
 
 /// Look at the forge of a repository, and at the tokens for it
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Status(status::Args),
     Detect(detect::Args),
+    Hosts(hosts::Args),
+    Trust(trust::Args),
 }
 
 pub(crate) async fn run(cx: &Cx, command: Command) -> Result<(), Stop> {
     match command {
+        Command::Status(args) => status::run(cx, args).await,
         Command::Detect(args) => detect::run(cx, args).await,
+        Command::Hosts(args) => hosts::run(cx, args),
+        Command::Trust(args) => trust::run(cx, args).await,
     }
+}
+
+/// Forges as seen from the working directory
+fn forges(cx: &Cx) -> Result<Forges, ToolError> {
+    let settings = cx.env.forges()?;
+    Ok(Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock)))
 }

@@ -74,7 +74,7 @@ pub(crate) async fn serve<R: Report>(
     }
     let printed = cx.screen.show(&told(Ready::of(&sandbox)));
     if printed.is_ok() {
-        asked.to_stop().await;
+        asked.stop().await;
     }
     sandbox.shutdown().await;
     printed.map_err(Stop::Output)
@@ -123,7 +123,7 @@ impl Asked {
     }
 
     #[cfg(unix)]
-    async fn to_stop(&mut self) {
+    async fn stop(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -137,7 +137,7 @@ impl Asked {
     }
 
     #[cfg(not(unix))]
-    async fn to_stop(&mut self) {
+    async fn stop(&mut self) {
         // Without a handler there is nothing to wait for but the end of the process.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

@@ -1,15 +1,22 @@
 //! Sizes, names and modes of files
 
-use super::{before_tests, project_files, read, report, root, rust_files};
+use super::{before_tests, is_test, project_files, read, report, root, rust_files};
 
 const MAX_LINES: usize = 600;
+/// A file of tests is a list that is read in parts
+const MAX_TEST_LINES: usize = 1000;
 
 #[test]
 fn no_file_is_too_long() {
     let mut found = Vec::new();
     for path in rust_files() {
         let lines = before_tests(&read(&path)).len();
-        if lines > MAX_LINES {
+        let max = if is_test(&path) {
+            MAX_TEST_LINES
+        } else {
+            MAX_LINES
+        };
+        if lines > max {
             found.push(format!(
                 "{}: {lines} lines before its tests",
                 path.display()
@@ -21,9 +28,7 @@ fn no_file_is_too_long() {
 
 #[test]
 fn no_file_is_a_drawer() {
-    let drawers = [
-        "utils", "util", "helpers", "helper", "common", "manager", "misc",
-    ];
+    let drawers = ["utils", "util", "helpers", "helper", "common", "manager"];
     let found: Vec<_> = rust_files()
         .iter()
         .filter(|path| {
@@ -72,8 +77,8 @@ fn the_name_of_a_record_shows_its_state() {
             && parts[0].as_bytes()[4] == b'-'
             && states.contains(&parts[1])
             && parts[2] == "md";
-        let status = format!("| Status | {} |", parts.get(1).unwrap_or(&""));
-        if !good || !read(&path).to_lowercase().contains(&status.to_lowercase()) {
+        let inside = format!("| Status | {} |", parts.get(1).unwrap_or(&""));
+        if !good || !read(&path).to_lowercase().contains(&inside.to_lowercase()) {
             found.push(name.to_owned());
         }
     }
@@ -94,7 +99,10 @@ fn scripts_can_be_run() {
             continue;
         };
         let mode = root().join(&path).metadata().unwrap().permissions().mode();
-        // `#![` opens an attribute of Rust.
+        // What is below `src` is taken into the program, not run from here.
+        if path.iter().any(|part| part == "src") {
+            continue;
+        }
         if bytes.starts_with(b"#!/") && mode & 0o111 == 0 {
             found.push(path.display().to_string());
         }

@@ -75,6 +75,12 @@ fn rust_files() -> Vec<PathBuf> {
     project_files().into_iter().filter(rust).collect()
 }
 
+/// A file that holds nothing but tests
+fn is_test(path: &Path) -> bool {
+    path.iter()
+        .any(|part| part == "tests" || part == "tests.rs")
+}
+
 fn read(path: &Path) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }

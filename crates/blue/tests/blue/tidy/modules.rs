@@ -70,12 +70,11 @@ fn reach(file: &Path, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
         if let Some(path) = line.strip_prefix("#[path = \"") {
             elsewhere = path.split('"').next().map(|path| folder.join(path));
         } else if let Some(name) = declared(line) {
-            match elsewhere.take() {
-                Some(path) => reach(&path, true, reached),
-                None => {
-                    reach(&children.join(format!("{name}.rs")), false, reached);
-                    reach(&children.join(name).join("mod.rs"), false, reached);
-                }
+            if let Some(path) = elsewhere.take() {
+                reach(&path, true, reached);
+            } else {
+                reach(&children.join(format!("{name}.rs")), false, reached);
+                reach(&children.join(name).join("mod.rs"), false, reached);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{code, project_files, read, report, rust_files};
+use super::{code, is_test, project_files, read, report, rust_files};
 
 /// Files that may ask the process for its environment
 const READERS: &[&str] = &["crates/blue/src/env.rs", "crates/blue-testkit/src/env.rs"];
@@ -34,7 +34,7 @@ fn every_variable_that_is_named_is_documented() {
         .filter(|path| path.starts_with("crates"))
     {
         // Tests speak of variables that are made up.
-        if path.iter().any(|part| part == "tests") || path.file_name().unwrap() == "build.rs" {
+        if is_test(path) || path.file_name().unwrap() == "build.rs" {
             continue;
         }
         for line in code(&read(path)) {
@@ -77,5 +77,9 @@ fn is_variable(text: &str) -> bool {
     // Built in by build.rs, not read when the program runs.
     let built_in = text.starts_with("BLUE_BUILD_") || text.starts_with("CARGO_");
     let ends = ["_TOKEN", "_TOKEN_FILE", "_URL", "_PROXY"];
-    upper && !built_in && (text.starts_with("BLUE_") || ends.iter().any(|end| text.ends_with(end)))
+    let whole = !text.starts_with('_');
+    upper
+        && whole
+        && !built_in
+        && (text.starts_with("BLUE_") || ends.iter().any(|end| text.ends_with(end)))
 }

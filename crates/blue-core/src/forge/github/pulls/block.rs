@@ -17,6 +17,7 @@ const WORDS: &[(&str, MergeBlock)] = &[
     ("status check", MergeBlock::Checks),
     ("code scanning", MergeBlock::Checks),
     ("deployments", MergeBlock::Checks),
+    ("requesting changes", MergeBlock::ChangesRequested),
     ("changes requested", MergeBlock::ChangesRequested),
     ("changes have been requested", MergeBlock::ChangesRequested),
     ("requested changes", MergeBlock::ChangesRequested),

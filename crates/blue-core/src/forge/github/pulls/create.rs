@@ -22,7 +22,7 @@ struct NewPull<'a> {
 impl GitHub {
     pub(in crate::forge::github) async fn open_pr(
         &self,
-        opts: CreatePrOpts,
+        opts: &CreatePrOpts,
     ) -> Result<PullRequest> {
         let repo = &opts.repo;
         let invalid = |message: String| Err(ForgeError::Invalid { message });
@@ -51,7 +51,7 @@ impl GitHub {
         };
         let answer = self.post(repo, &["pulls"]).json(&body).answer().await?;
         if answer.status.as_u16() == 422 {
-            return Err(self.why_no_pr(&opts, head, answer).await);
+            return Err(self.why_no_pr(opts, head, answer).await);
         }
         let made = self.explained(repo, answer.ok()).await?;
         Ok(made.json::<WirePull>()?.into())

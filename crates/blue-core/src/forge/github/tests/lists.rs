@@ -105,9 +105,9 @@ async fn reviews_know_whether_the_head_moved() {
 #[tokio::test]
 async fn checks_are_statuses_and_runs_from_all_pages_and_nothing_is_not_pending() {
     let fake = Fake::start().await;
-    let status = |context: &str, state: &str| json!({"context": context, "state": state, "description": null, "target_url": null});
+    let reported = |context: &str, state: &str| json!({"context": context, "state": state, "description": null, "target_url": null});
     let first: Vec<Value> = (0..100)
-        .map(|i| status(&format!("s{i}"), "success"))
+        .map(|i| reported(&format!("s{i}"), "success"))
         .collect();
     let at = |tail: &str| format!("GET /repos/o/r/commits/{A}/{tail}");
     fake.json(
@@ -116,7 +116,7 @@ async fn checks_are_statuses_and_runs_from_all_pages_and_nothing_is_not_pending(
     );
     fake.json(
         &at("status?page=2&per_page=100"),
-        &json!({"state": "failure", "total_count": 101, "statuses": [status("last", "error")]}),
+        &json!({"state": "failure", "total_count": 101, "statuses": [reported("last", "error")]}),
     );
     let run = |name: &str, status: &str, conclusion: Value| json!({"name": name, "status": status, "conclusion": conclusion, "html_url": "u", "output": {"title": null}});
     fake.json(

@@ -1,0 +1,132 @@
+//! `blue forge hosts`
+
+use std::path::PathBuf;
+
+use blue_core::forge::{
+    ForgeType,
+    detect::DetectedType,
+    model::Host,
+    token::{HostEntry, HostsFile, ServerUrl, TokenRef},
+};
+use serde::Serialize;
+
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// List the hosts that Blue was told about, and where their tokens come from
+///
+/// They come from `hosts.yaml` and from variables. No token is shown, and no host is asked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue forge hosts
+  blue forge hosts --json
+
+An entry of hosts.yaml; every line is optional, and of the token lines there is at most one:
+  git.example.org:
+    type: forgejo                # or gitea, github
+    api_url: https://git.example.org/api/v1
+    token_env: EXAMPLE_TOKEN     # name of a variable
+    token_file: ~/.secrets/example
+    token_command: pass show example
+    ca_file: ~/example-ca.pem";
+
+#[derive(Debug, Serialize)]
+struct Hosts {
+    file: PathBuf,
+    hosts: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    host: Host,
+    #[serde(rename = "type")]
+    kind: Option<&'static str>,
+    api_url: Option<String>,
+    /// Where its token comes from
+    token: Option<String>,
+    ca_file: Option<PathBuf>,
+    /// Since when tokens from variables may go there
+    trusted: Option<String>,
+    /// `hosts.yaml`, or the variable that names the host
+    named_by: &'static str,
+}
+
+pub(crate) fn run(cx: &Cx, _: Args) -> Result<(), Stop> {
+    let settings = cx.env.forges()?;
+    let file = HostsFile::new(&settings.home, None).path().to_owned();
+    let mut hosts: Vec<Row> = settings
+        .vars
+        .servers()?
+        .iter()
+        .map(Row::of_server)
+        .collect();
+    hosts.extend(super::forges(cx)?.hosts()?.into_iter().map(Row::of_entry));
+    cx.screen.show(&Hosts { file, hosts }).map_err(Stop::Output)
+}
+
+impl Row {
+    fn of_server(server: &ServerUrl) -> Self {
+        Self {
+            host: server.host.clone(),
+            kind: Some(match server.family {
+                ForgeType::GitHub => "github",
+                ForgeType::Forgejo => "forgejo",
+            }),
+            api_url: server.api.as_ref().map(ToString::to_string),
+            token: None,
+            ca_file: None,
+            trusted: None,
+            named_by: server.variable,
+        }
+    }
+
+    fn of_entry(entry: HostEntry) -> Self {
+        Self {
+            host: entry.host,
+            kind: entry.kind.map(DetectedType::as_str),
+            api_url: entry.api_url.map(String::from),
+            token: entry.token.map(|token| match token {
+                TokenRef::Variable(name) => format!("variable {name}"),
+                TokenRef::File(path) => format!("file {}", path.display()),
+                // Its words may hold a secret.
+                TokenRef::Command(_) => "command".to_owned(),
+            }),
+            ca_file: entry.ca_file,
+            trusted: entry.trusted.map(|since| since.to_string()),
+            named_by: "hosts.yaml",
+        }
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let text = |text: Option<&str>| Cell::from(text.unwrap_or("-"));
+        vec![
+            Cell::new(self.host.as_str(), Style::Bold),
+            text(self.kind),
+            text(self.token.as_deref()),
+            text(self.trusted.as_deref()),
+            self.named_by.into(),
+        ]
+    }
+}
+
+impl Report for Hosts {
+    fn page(&self, page: &mut Page) {
+        if self.hosts.is_empty() {
+            page.line("No host is known yet.", Style::Plain);
+        } else {
+            let rows: Vec<_> = self.hosts.iter().map(Row::cells).collect();
+            page.table(
+                &["Host", "Type", "Token", "Trusted since", "Named by"],
+                &rows,
+            );
+        }
+        page.blank()
+            .fields(&[("File", self.file.display().to_string().into())]);
+    }
+}

@@ -1,0 +1,274 @@
+//! `blue forge status`
+
+use std::collections::BTreeSet;
+
+use blue_core::forge::{
+    ForgeError,
+    detect::Detection,
+    model::{Identity, Permissions, Rate},
+    open::{Ask, Survey},
+    token::TokenSource,
+};
+use blue_tools::ToolError;
+use serde::Serialize;
+
+use super::detect::found_by;
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// Show the forge, who you are there, and what your token may do
+///
+/// Each part is asked for on its own: what fails is shown as such, and the rest is still there.
+/// The exit code is 1 if any part failed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Remote to look at when there are several
+    #[arg(long, value_name = "NAME")]
+    remote: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue forge status
+  blue -C ../other forge status --json";
+
+#[derive(Debug, Serialize)]
+struct Status {
+    #[serde(flatten)]
+    found: Detection,
+    /// As the server prints it
+    version: Option<String>,
+    user: Option<User>,
+    token: Option<Token>,
+    /// What the user may do in the repository
+    permissions: Option<Permissions>,
+    rate: Option<Rate>,
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct User {
+    login: String,
+    admin: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Token {
+    source: TokenSource,
+    /// Where the forge tells them
+    scopes: Option<Vec<String>>,
+}
+
+/// A part that could not be had
+#[derive(Debug, Serialize)]
+struct Problem {
+    part: &'static str,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+}
+
+pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    let ask = Ask {
+        remote: args.remote,
+        ..Ask::default()
+    };
+    let survey = super::forges(cx)?.survey(&ask).await?;
+    cx.screen.notes(&survey.notices).map_err(Stop::Output)?;
+    let status = Status::ask(survey).await;
+    cx.screen.show(&status).map_err(Stop::Output)?;
+    if status.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Stop::Reported)
+    }
+}
+
+impl Status {
+    async fn ask(survey: Survey) -> Self {
+        let forge = survey.forge();
+        let everybody = survey.anonymous();
+        let mut problems = Vec::new();
+        let token = keep(&mut problems, "token", survey.token).unwrap_or_default();
+        let who = match token.credential {
+            Some(_) => Some(forge.whoami().await),
+            None => None,
+        };
+        // A token that is refused hides what everybody may see.
+        let refused = matches!(who, Some(Err(ForgeError::Unauthorized { .. })));
+        let forge = if refused { everybody } else { forge };
+        let repository = async {
+            match survey.found.repo_id() {
+                Some(repo) => Some(forge.repository(&repo).await),
+                None => None,
+            }
+        };
+        let (about, repo) = tokio::join!(forge.about(), repository);
+        let about = keep(&mut problems, "version", about);
+        let who = who.and_then(|who| keep(&mut problems, "user", who));
+        let repo = repo.and_then(|repo| keep(&mut problems, "repository", repo));
+        let (user, scopes, rate) = match who {
+            Some(Identity {
+                login,
+                admin,
+                scopes,
+                rate,
+            }) => (Some(User { login, admin }), scopes, rate),
+            None => (None, None, None),
+        };
+        Self {
+            found: survey.found,
+            version: about.and_then(|about| about.version),
+            user,
+            token: token.source.map(|source| Token { source, scopes }),
+            permissions: repo.and_then(|repo| repo.permissions),
+            rate,
+            problems,
+        }
+    }
+
+    fn failed(&self, part: &str) -> Option<Cell> {
+        let problem = self.problems.iter().find(|problem| problem.part == part)?;
+        Some(Cell::new(&problem.message, Style::Bad))
+    }
+}
+
+/// The value, or a line among the problems
+fn keep<T, E: Into<ToolError>>(
+    problems: &mut Vec<Problem>,
+    part: &'static str,
+    result: Result<T, E>,
+) -> Option<T> {
+    result
+        .map_err(|error| {
+            let error = error.into();
+            problems.push(Problem {
+                part,
+                code: error.code.as_str(),
+                message: error.chain().join(": "),
+                hint: error.hint,
+            });
+        })
+        .ok()
+}
+
+impl Report for Status {
+    fn page(&self, page: &mut Page) {
+        let or = |part: &str, value: Option<Cell>, none: &str| {
+            let none = || Cell::new(none, Style::Dim);
+            self.failed(part).or(value).unwrap_or_else(none)
+        };
+        let text = |value: Option<String>| value.map(Cell::from);
+        let host = self.found.host.as_ref().map(ToString::to_string);
+        let token = self.token.as_ref();
+        page.fields(&[
+            ("Forge", Cell::new(self.found.kind.as_str(), Style::Bold)),
+            ("Found by", found_by(&self.found)),
+            ("Host", or("host", text(host), "")),
+            (
+                "API",
+                or(
+                    "host",
+                    text(self.found.api_url.as_ref().map(ToString::to_string)),
+                    "",
+                ),
+            ),
+            (
+                "Version",
+                or("version", text(self.version.clone()), "not told"),
+            ),
+            (
+                "Repository",
+                or(
+                    "repository",
+                    text(self.found.repo_id().map(|r| r.to_string())),
+                    "none here",
+                ),
+            ),
+            (
+                "User",
+                or("user", self.user.as_ref().map(User::cell), "not signed in"),
+            ),
+            (
+                "Token from",
+                or(
+                    "token",
+                    text(token.map(|t| t.source.to_string())),
+                    "there is none",
+                ),
+            ),
+            (
+                "Scopes",
+                or(
+                    "",
+                    token.and_then(|t| t.scopes.as_ref()).map(|s| scopes(s)),
+                    "not told",
+                ),
+            ),
+            ("May", or("", self.permissions.map(may), "not told")),
+            (
+                "Requests left",
+                or("", self.rate.as_ref().map(left), "no limit told"),
+            ),
+        ]);
+        let hints: BTreeSet<&String> = self
+            .problems
+            .iter()
+            .filter_map(|p| p.hint.as_ref())
+            .collect();
+        for hint in hints {
+            page.blank().line(&format!("hint: {hint}"), Style::Plain);
+        }
+    }
+}
+
+impl User {
+    fn cell(&self) -> Cell {
+        let admin = if self.admin {
+            " (admin of the forge)"
+        } else {
+            ""
+        };
+        Cell::new(&format!("{}{admin}", self.login), Style::Good)
+    }
+}
+
+fn scopes(scopes: &[String]) -> Cell {
+    if scopes.is_empty() {
+        return Cell::new("none", Style::Plain);
+    }
+    scopes.join(", ").into()
+}
+
+fn may(permissions: Permissions) -> Cell {
+    let Permissions { admin, push, pull } = permissions;
+    let words = [(pull, "read"), (push, "write"), (admin, "administer")];
+    let words: Vec<_> = words
+        .iter()
+        .filter(|(may, _)| *may)
+        .map(|(_, word)| *word)
+        .collect();
+    if words.is_empty() {
+        return Cell::new("nothing", Style::Warn);
+    }
+    words.join(", ").into()
+}
+
+fn left(rate: &Rate) -> Cell {
+    let reset = rate
+        .reset
+        .map(|reset| format!(", more at {reset}"))
+        .unwrap_or_default();
+    let style = if rate.remaining == 0 {
+        Style::Bad
+    } else {
+        Style::Plain
+    };
+    Cell::new(
+        &format!("{} of {}{reset}", rate.remaining, rate.limit),
+        style,
+    )
+}
