@@ -89,17 +89,7 @@ pub(crate) fn authenticate(
     headers: &HeaderMap,
     query: Option<&str>,
 ) -> Result<Option<Caller>, Refused> {
-    if let Some(header) = headers.get(AUTHORIZATION) {
-        let header = header.to_str().map_err(|_| Refused)?;
-        let (scheme, value) = header.split_once(' ').unwrap_or((header, ""));
-        let value = value.trim();
-        return match scheme.to_ascii_lowercase().as_str() {
-            _ if value.is_empty() => Ok(None),
-            "token" | "bearer" => bearer(app, value).map(Some).ok_or(Refused),
-            "basic" => basic(app, value).map(Some).ok_or(Refused),
-            _ => Ok(None),
-        };
-    }
+    // The query goes before the header: so it is in Gitea.
     let from_query = query.unwrap_or_default().split('&').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         matches!(name, "token" | "access_token").then_some(value)
@@ -109,8 +99,32 @@ pub(crate) fn authenticate(
             let value = percent_decode_str(value).decode_utf8_lossy();
             bearer(app, &value).map(Some).ok_or(Refused)
         }
+        _ => from_header(app, headers),
+    }
+}
+
+fn from_header(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, Refused> {
+    let Some(header) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let header = header.to_str().map_err(|_| Refused)?;
+    let (scheme, value) = header.split_once(' ').unwrap_or((header, ""));
+    let value = value.trim();
+    match scheme.to_ascii_lowercase().as_str() {
+        _ if value.is_empty() => Ok(None),
+        "token" | "bearer" => bearer(app, value).map(Some).ok_or(Refused),
+        // What is not a name and a password is nobody, not somebody wrong.
+        "basic" if name_and_password(value).is_none() => Ok(None),
+        "basic" => basic(app, value).map(Some).ok_or(Refused),
         _ => Ok(None),
     }
+}
+
+fn name_and_password(encoded: &str) -> Option<(String, String)> {
+    let decoded = BASE64_STANDARD.decode(encoded).ok()?;
+    let text = String::from_utf8(decoded).ok()?;
+    let (name, password) = text.split_once(':')?;
+    Some((name.to_owned(), password.to_owned()))
 }
 
 /// A personal token, or an access token of the OAuth provider, sent as such
@@ -127,24 +141,20 @@ pub(crate) fn bearer(app: &App, token: &str) -> Option<Caller> {
     })
 }
 
-/// Name and password, or a token in either place
+/// Name and password, or a token: as the password, or as the name without one
 ///
 /// An OAuth token that comes this way has no scope limit: that is what Gitea 1.26.0 does.
 pub(crate) fn basic(app: &App, encoded: &str) -> Option<Caller> {
-    let decoded = BASE64_STANDARD.decode(encoded).ok()?;
-    let text = String::from_utf8(decoded).ok()?;
-    let (name, password) = text.split_once(':')?;
-    let token = match password {
-        "" | "x-oauth-basic" => name,
-        _ => password,
+    let (name, password) = name_and_password(encoded)?;
+    let token = match password.as_str() {
+        "" | "x-oauth-basic" => &name,
+        _ => &password,
     };
-    for candidate in [token, name] {
-        if let Some(caller) = bearer(app, candidate) {
-            let scopes = caller.scopes.filter(|_| caller.how != How::OAuth);
-            return Some(Caller { scopes, ..caller });
-        }
+    if let Some(caller) = bearer(app, token) {
+        let scopes = caller.scopes.filter(|_| caller.how != How::OAuth);
+        return Some(Caller { scopes, ..caller });
     }
-    by_password(app, name, password)
+    by_password(app, &name, &password)
 }
 
 /// Sign in by login or mail address

@@ -14,11 +14,15 @@ pub(super) struct Form(Map<String, Value>);
 impl Form {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Fail> {
         if bytes.is_empty() {
-            return Ok(Self::default());
+            return Err(Fail::invalid("[]: jsontext: unexpected EOF"));
         }
         match serde_json::from_slice::<Strict>(bytes) {
             Ok(Strict(Value::Object(map))) => Ok(Self(map)),
-            Ok(_) => Err(Fail::invalid("[]: json: cannot unmarshal into Go struct")),
+            Ok(Strict(Value::Null)) => Ok(Self::default()),
+            Ok(Strict(other)) => Err(Fail::invalid(&format!(
+                "[]: json: cannot unmarshal JSON {} into Go struct",
+                kind(&other)
+            ))),
             Err(error) if error.is_eof() => {
                 let offset = bytes.len();
                 Err(Fail::invalid(&format!(
@@ -31,6 +35,12 @@ impl Form {
                 Err(Fail::invalid(&format!("[]: jsontext: {words}")))
             }
         }
+    }
+
+    /// A form as a browser sends it; every value is text
+    pub(super) fn from_pairs(bytes: &[u8]) -> Self {
+        let pairs = url::form_urlencoded::parse(bytes).into_owned();
+        Self(pairs.map(|(name, value)| (name, value.into())).collect())
     }
 
     pub(super) fn from_map(map: Map<String, Value>) -> Self {
@@ -103,6 +113,15 @@ impl Form {
         }
     }
 
+    /// An object, or nothing when left out
+    pub(super) fn opt_object(&self, name: &str, kind: &str) -> Result<Option<Self>, Fail> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(map)) => Ok(Some(Self(map.clone()))),
+            Some(other) => Err(wrong(name, other, kind)),
+        }
+    }
+
     pub(super) fn object(&self, name: &str) -> Option<Self> {
         match self.0.get(name) {
             Some(Value::Object(map)) => Some(Self(map.clone())),
@@ -111,15 +130,19 @@ impl Form {
     }
 }
 
-fn wrong(name: &str, value: &Value, wanted: &str) -> Fail {
-    let kind = match value {
+fn kind(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
+    }
+}
+
+fn wrong(name: &str, value: &Value, wanted: &str) -> Fail {
+    let kind = kind(value);
     Fail::invalid(&format!(
         "[]: json: cannot unmarshal JSON {kind} into Go {wanted} within \"/{name}\""
     ))

@@ -28,17 +28,20 @@ const MOST_INLINE: u64 = 10 << 20;
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
     let file = path[1..].join("/");
     match (cx.req.verb(), file.as_str()) {
-        ("GET", _) => read(cx, &clean(&file)),
+        ("GET", _) => {
+            let malformed = || Fail::new(500, &malformed(&file));
+            read(cx, &clean(&file).ok_or_else(malformed)?)
+        }
         ("POST", "") => change_many(cx),
-        ("POST", _) => write(cx, &file, Action::Create),
-        ("PUT", name) if !name.is_empty() => put(cx, &file),
-        ("DELETE", name) if !name.is_empty() => delete(cx, &file),
+        ("POST", _) => write(cx, &target(cx, &file)?, Action::Create),
+        ("PUT", name) if !name.is_empty() => put(cx, &target(cx, &file)?),
+        ("DELETE", name) if !name.is_empty() => delete(cx, &target(cx, &file)?),
         _ => Err(Fail::wrong_verb()),
     }
 }
 
-/// Resolve `.` and `..` as a path without a root does
-fn clean(path: &str) -> String {
+/// Resolve `.` and `..` as a path below a root does; nothing for a path git keeps for itself
+fn clean(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -46,10 +49,30 @@ fn clean(path: &str) -> String {
             ".." => {
                 parts.pop();
             }
+            other if other.eq_ignore_ascii_case(".git") => return None,
             other => parts.push(other),
         }
     }
-    parts.join("/")
+    (path.is_empty() || !parts.is_empty()).then(|| parts.join("/"))
+}
+
+fn malformed(path: &str) -> String {
+    format!("path contains a malformed path component [path: {path}]")
+}
+
+/// The path a change is about
+fn target(cx: &InRepo<'_>, path: &str) -> Result<String, Fail> {
+    // Who may not write is told that first.
+    editor(cx)?;
+    let cleaned = clean(path).ok_or_else(|| Fail::invalid(&malformed(path)))?;
+    let mut depth = 0_i32;
+    for part in path.split('/') {
+        depth += if part == ".." { -1 } else { 1 };
+        if depth < 0 {
+            return Err(outside(cx, path));
+        }
+    }
+    Ok(cleaned)
 }
 
 fn read(cx: &InRepo<'_>, path: &str) -> Outcome {
@@ -132,7 +155,8 @@ impl At {
             0
         };
         let (kind, object) = match entry.mode {
-            Mode::Tree => ("dir", "trees"),
+            // A folder is called a blob too: so it is in Gitea.
+            Mode::Tree => ("dir", if cx.app().is_forgejo() { "trees" } else { "blobs" }),
             Mode::Symlink => ("symlink", "blobs"),
             Mode::Submodule => ("submodule", "commits"),
             Mode::File | Mode::Executable => ("file", "blobs"),
@@ -165,6 +189,7 @@ impl At {
             None
         };
         let page = (kind != "submodule").then_some(page);
+        let object_url = (kind != "submodule" || cx.app().is_forgejo()).then_some(object_url);
         let mut value = json!({
             "name": entry.name,
             "path": path,
@@ -278,6 +303,7 @@ fn put(cx: &InRepo<'_>, path: &str) -> Outcome {
             path,
             Action::Rename {
                 from: from.to_owned(),
+                replaces: true,
             },
         ),
         None => write(cx, path, Action::Update),
@@ -286,7 +312,6 @@ fn put(cx: &InRepo<'_>, path: &str) -> Outcome {
 
 fn write(cx: &InRepo<'_>, path: &str, action: Action) -> Outcome {
     let user = editor(cx)?;
-    refuse_outside(cx, path)?;
     let form = cx.req.form()?;
     let content = decode(form.text("content")?)?;
     let created = matches!(action, Action::Create);
@@ -312,7 +337,6 @@ fn write(cx: &InRepo<'_>, path: &str, action: Action) -> Outcome {
 
 fn delete(cx: &InRepo<'_>, path: &str) -> Outcome {
     let user = editor(cx)?;
-    refuse_outside(cx, path)?;
     let form = from_query(cx, cx.req.form_or_empty()?);
     let sha = form.required("sha", "SHA")?.to_owned();
     let file = FileChange {
@@ -353,14 +377,7 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
         };
         files.push(one_of_many(&Form::from_map(map.clone()))?);
     }
-    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let title = format!("Change files {}\n", names.join(", "));
-    let default = if files.len() == 1 {
-        title.replace("Change files", "Update")
-    } else {
-        title
-    };
-    let done = make(cx, user, &form, files.clone(), &default)?;
+    let done = make(cx, user, &form, files.clone(), &summary(&files))?;
     let at = At {
         asked: done.branch.clone(),
         kind: "branch",
@@ -369,12 +386,12 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
     let mut shown = Vec::new();
     for file in &files {
         // What was deleted comes back as nothing.
-        if matches!(file.action, Action::Delete) {
-            shown.push(Value::Null);
-            continue;
-        }
-        let entry = contents::entry(cx.app(), cx.repo(), done.commit, &file.path)?;
-        shown.push(at.file(cx, &file.path, &entry)?);
+        shown.push(
+            match contents::entry(cx.app(), cx.repo(), done.commit, &file.path) {
+                Ok(entry) => at.file(cx, &file.path, &entry)?,
+                Err(_) => Value::Null,
+            },
+        );
     }
     let shown: Value = if shown.is_empty() {
         Value::Null
@@ -385,6 +402,26 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
     Ok(Reply::created(
         &json!({"files": shown, "commit": commit, "verification": verification}),
     ))
+}
+
+/// The message of a commit of many files that was given none
+fn summary(files: &[FileChange]) -> String {
+    let of = |verb: &str, belongs: fn(&Action) -> bool| {
+        let names: Vec<&str> = files
+            .iter()
+            .filter(|file| belongs(&file.action))
+            .map(|file| file.path.as_str())
+            .collect();
+        (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+    };
+    let lines = [
+        of("Add", |action| matches!(action, Action::Create)),
+        of("Update", |action| {
+            !matches!(action, Action::Create | Action::Delete)
+        }),
+        of("Delete", |action| matches!(action, Action::Delete)),
+    ];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 fn one_of_many(form: &Form) -> Result<FileChange, Fail> {
@@ -401,13 +438,19 @@ fn one_of_many(form: &Form) -> Result<FileChange, Fail> {
         {
             Some(from) => Action::Rename {
                 from: from.to_owned(),
+                replaces: true,
             },
             None => Action::Update,
         },
         "upload" => Action::Upload,
         "delete" => Action::Delete,
         "rename" => Action::Rename {
-            from: form.text("from_path")?.to_owned(),
+            from: form
+                .opt_text("from_path")?
+                .filter(|from| !from.is_empty())
+                .unwrap_or(path)
+                .to_owned(),
+            replaces: false,
         },
         other => {
             return Err(Fail::new(
@@ -438,13 +481,10 @@ fn make(
         branch: form.text("branch")?,
         new_branch: form.opt_text("new_branch")?,
         force_new_branch: form.flag("force_push")? || form.flag("force_overwrite_new_branch")?,
-        message: if given.trim().is_empty() {
-            default
-        } else {
-            given
-        },
-        author: identity(cx, form, "author")?,
-        committer: identity(cx, form, "committer")?,
+        message: if given.is_empty() { default } else { given },
+        sign_off: form.flag("signoff")?,
+        author: identity(cx, user, form, ["author", "committer"])?,
+        committer: identity(cx, user, form, ["committer", "author"])?,
         files,
     };
     contents::change(cx.app(), cx.repo(), user, &change).map_err(|error| match error {
@@ -462,18 +502,30 @@ fn make(
     })
 }
 
-fn identity(cx: &InRepo<'_>, form: &Form, name: &str) -> Result<Option<Signature>, Fail> {
-    let Some(given) = form.object(name) else {
-        return Ok(None);
-    };
-    let (who, email) = (given.text("name")?, given.text("email")?);
-    if who.is_empty() || email.is_empty() {
-        return Ok(None);
+/// Author or committer; what one lacks is taken from the other, then from the caller
+fn identity(
+    cx: &InRepo<'_>,
+    user: &User,
+    form: &Form,
+    names: [&str; 2],
+) -> Result<Option<Signature>, Fail> {
+    let mut signature = ops::signature(cx.app(), user);
+    // The nearest comes last and so wins.
+    for name in names.into_iter().rev() {
+        let Some(given) = form.opt_object(name, "structs.Identity")? else {
+            continue;
+        };
+        let (who, email) = (given.text("name")?, given.text("email")?);
+        if !who.is_empty() {
+            who.clone_into(&mut signature.name);
+        }
+        if !email.is_empty() {
+            email.clone_into(&mut signature.email);
+        }
     }
-    let mut signature = Signature::new(who, email, cx.app().now());
     let date = form
         .object("dates")
-        .and_then(|dates| dates.text(name).ok().map(str::to_owned));
+        .and_then(|dates| dates.text(names[0]).ok().map(str::to_owned));
     if let Some(when) = date.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
         signature.seconds = when.as_second();
     }
@@ -489,16 +541,13 @@ fn commit_of(cx: &InRepo<'_>, done: &Done) -> Result<(Value, Value), Fail> {
 }
 
 /// Gitea answers a path that leaves the repository with its own trouble
-fn refuse_outside(cx: &InRepo<'_>, path: &str) -> Result<(), Fail> {
-    if path.split('/').any(|part| part == "..") {
-        return Err(Fail::new(
-            500,
-            &format!(
-                "LsFiles: unable to run git ls-files for temporary repo of: {}, error: exit status 128 - \
-                 fatal: {path}: '{path}' is outside repository",
-                cx.found.full_name()
-            ),
-        ));
-    }
-    Ok(())
+fn outside(cx: &InRepo<'_>, path: &str) -> Fail {
+    Fail::new(
+        500,
+        &format!(
+            "LsFiles: unable to run git ls-files for temporary repo of: {}, error: exit status 128 - \
+             fatal: {path}: '{path}' is outside repository",
+            cx.found.full_name()
+        ),
+    )
 }

@@ -72,10 +72,7 @@ pub(super) fn create(req: &Req, owner: &User) -> Outcome {
         let readme = contents::FileChange {
             action: contents::Action::Create,
             path: "README.md".to_owned(),
-            content: format!("# {name}\n\n{}", new.settings.description)
-                .trim_end()
-                .to_owned()
-                .into_bytes(),
+            content: format!("# {name}\n\n{}", new.settings.description).into_bytes(),
             sha: None,
         };
         let first = contents::Change {
@@ -83,6 +80,7 @@ pub(super) fn create(req: &Req, owner: &User) -> Outcome {
             new_branch: None,
             force_new_branch: false,
             message: "Initial commit",
+            sign_off: false,
             author: None,
             committer: None,
             files: vec![readme],

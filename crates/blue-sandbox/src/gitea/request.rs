@@ -60,12 +60,8 @@ impl Req {
         }
     }
 
-    /// The verb as a route sees it: HEAD is a GET without a body
     pub(super) fn verb(&self) -> &str {
-        match self.method.as_str() {
-            "HEAD" => "GET",
-            other => other,
-        }
+        self.method.as_str()
     }
 
     pub(super) fn query(&self, name: &str) -> Option<&str> {
@@ -88,7 +84,13 @@ impl Req {
     }
 
     pub(super) fn form(&self) -> Result<Form, Fail> {
-        Form::parse(&self.body)
+        let kind = self.headers.get(http::header::CONTENT_TYPE);
+        match kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default() {
+            "" => Err(Fail::invalid("[]: Empty Content-Type")),
+            kind if kind.contains("json") => Form::parse(&self.body),
+            kind if kind.contains("form-urlencoded") => Ok(Form::from_pairs(&self.body)),
+            _ => Err(Fail::invalid("[]: Unsupported Content-Type")),
+        }
     }
 
     /// A body that may be left out

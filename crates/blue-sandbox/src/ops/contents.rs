@@ -26,8 +26,20 @@ pub(crate) fn commit_of(app: &App, repo: &Repo, name: &str) -> Result<Oid> {
 pub(crate) fn entry(app: &App, repo: &Repo, commit: Oid, path: &str) -> Result<Entry> {
     let git = app.git(repo.id);
     let tree = git.commit(commit)?.tree;
-    git.entry(tree, path)?
-        .ok_or_else(|| Error::NotFound(What::Path(path.to_owned())))
+    match git.entry(tree, path)? {
+        Some(entry) => Ok(entry),
+        None => Err(missing(&git, tree, path)),
+    }
+}
+
+/// Name the first part of a path that is not there
+fn missing(git: &Git, tree: Oid, path: &str) -> Error {
+    let mut ends = path
+        .match_indices('/')
+        .map(|(at, _)| at)
+        .chain([path.len()]);
+    let gone = ends.find(|&end| !matches!(git.entry(tree, &path[..end]), Ok(Some(_))));
+    Error::NotFound(What::Path(path[..gone.unwrap_or(path.len())].to_owned()))
 }
 
 /// What to do with one file
@@ -39,8 +51,10 @@ pub(crate) enum Action {
     /// Make it or replace it
     Upload,
     Delete,
+    /// Move a file; its content stays unless a new one replaces it
     Rename {
         from: String,
+        replaces: bool,
     },
 }
 
@@ -61,6 +75,8 @@ pub(crate) struct Change<'a> {
     pub(crate) new_branch: Option<&'a str>,
     pub(crate) force_new_branch: bool,
     pub(crate) message: &'a str,
+    /// Say at the end of the message who committed it
+    pub(crate) sign_off: bool,
     pub(crate) author: Option<Signature>,
     pub(crate) committer: Option<Signature>,
     pub(crate) files: Vec<FileChange>,
@@ -119,12 +135,17 @@ pub(crate) fn change(app: &App, repo: &Repo, user: &User, change: &Change<'_>) -
         .clone()
         .or_else(|| change.author.clone())
         .unwrap_or(own);
+    let mut message = format!("{}\n", change.message.trim());
+    if change.sign_off {
+        let by = format!("{} <{}>", committer.name, committer.email);
+        message.push_str(&format!("\nSigned-off-by: {by}\n"));
+    }
     let commit = git.write_commit(&Commit {
         tree,
         parents: start.into_iter().collect(),
         author,
         committer,
-        message: change.message.to_owned(),
+        message,
         gpgsig: None,
     })?;
     let expect = old.map_or(Expect::Absent, Expect::At);
@@ -143,89 +164,99 @@ pub(crate) fn change(app: &App, repo: &Repo, user: &User, change: &Change<'_>) -
 }
 
 fn edits(git: &Git, tree: Oid, files: &[FileChange]) -> Result<Vec<Edit>> {
-    let mut seen = HashSet::new();
+    let mut made = HashSet::new();
     let mut edits = Vec::new();
     for file in files {
         check_path(&file.path)?;
-        if !seen.insert(file.path.as_str()) {
+        let old = old_entry(git, tree, file)?;
+        if !matches!(file.action, Action::Delete) {
+            refuse_clash(git, tree, file)?;
+        }
+        let created = matches!(file.action, Action::Create);
+        if created && !made.insert(file.path.as_str()) {
             return Err(Error::SamePathTwice(file.path.clone()));
-        }
-        let there = git.entry(tree, &file.path)?;
-        match (&file.action, &there) {
-            (Action::Create, Some(_)) => {
-                return Err(Error::Exists(What::Path(file.path.clone())));
-            }
-            (Action::Update | Action::Delete, None) => {
-                return Err(Error::NotFound(What::Path(file.path.clone())));
-            }
-            _ => {}
-        }
-        if let (Some(given), Some(entry)) =
-            (file.sha.as_deref().filter(|sha| !sha.is_empty()), &there)
-            && given != entry.oid.to_string()
-        {
-            return Err(Error::StaleSha {
-                given: given.to_owned(),
-                expected: entry.oid.to_string(),
-            });
         }
         match &file.action {
             Action::Delete => {
                 // A folder is left alone, as Gitea does.
-                if there.is_some_and(|entry| entry.mode != Mode::Tree) {
+                if old.is_some_and(|entry| entry.mode != Mode::Tree) {
                     edits.push(Edit::Remove {
                         path: file.path.clone(),
                     });
                 }
+                continue;
             }
-            Action::Rename { from } => {
-                check_path(from)?;
-                let missing = || Error::NotFound(What::Path(from.clone()));
-                let source = git.entry(tree, from)?.ok_or_else(missing)?;
-                if there.is_some() {
-                    return Err(Error::Exists(What::Path(file.path.clone())));
-                }
-                edits.push(Edit::Remove { path: from.clone() });
-                edits.push(Edit::Put {
-                    path: file.path.clone(),
-                    mode: source.mode,
-                    oid: source.oid,
-                });
-            }
-            Action::Create | Action::Update | Action::Upload => {
-                refuse_folder_clash(git, tree, &file.path)?;
-                if there.as_ref().is_some_and(|entry| entry.mode == Mode::Tree) {
-                    return Err(Error::Exists(What::Path(file.path.clone())));
-                }
-                let oid = git.write(Kind::Blob, &file.content)?;
-                let mode = match there.map(|entry| entry.mode) {
+            Action::Rename { from, .. } => edits.push(Edit::Remove { path: from.clone() }),
+            Action::Create | Action::Update | Action::Upload => {}
+        }
+        let (mode, oid) = match (&file.action, &old) {
+            (Action::Rename { replaces: false, .. }, Some(old)) => (old.mode, old.oid),
+            (_, old) => {
+                let mode = match old.as_ref().map(|entry| entry.mode) {
                     Some(Mode::Executable) => Mode::Executable,
                     _ => Mode::File,
                 };
-                edits.push(Edit::Put {
-                    path: file.path.clone(),
-                    mode,
-                    oid,
-                });
+                (mode, git.write(Kind::Blob, &file.content)?)
             }
-        }
+        };
+        edits.push(Edit::Put {
+            path: file.path.clone(),
+            mode,
+            oid,
+        });
     }
     Ok(edits)
 }
 
-/// A folder of the path must not be a file
-fn refuse_folder_clash(git: &Git, tree: Oid, path: &str) -> Result<()> {
-    let mut parent = path;
-    while let Some((above, _)) = parent.rsplit_once('/') {
-        if git
-            .entry(tree, above)?
-            .is_some_and(|entry| entry.mode != Mode::Tree)
-        {
-            return Err(Error::BadPath(above.to_owned()));
+/// What a change starts from, which must be there and be what the caller believes it is
+fn old_entry(git: &Git, tree: Oid, file: &FileChange) -> Result<Option<Entry>> {
+    let from = match &file.action {
+        Action::Create => return Ok(None),
+        Action::Rename { from, .. } => {
+            check_path(from)?;
+            from
         }
-        parent = above;
+        Action::Update | Action::Upload | Action::Delete => &file.path,
+    };
+    let old = git.entry(tree, from)?;
+    if old.is_none() && !matches!(file.action, Action::Upload) {
+        return Err(missing(git, tree, from));
     }
-    Ok(())
+    let expected = old.as_ref().map(|entry| entry.oid.to_string());
+    match file.sha.as_deref().filter(|sha| !sha.is_empty()) {
+        Some(given) if Some(given) != expected.as_deref() => Err(Error::StaleSha {
+            given: given.to_owned(),
+            expected: expected.unwrap_or_default(),
+        }),
+        _ => Ok(old),
+    }
+}
+
+/// Each folder of the path must be one, and the file must not be one
+fn refuse_clash(git: &Git, tree: Oid, file: &FileChange) -> Result<()> {
+    let path = file.path.as_str();
+    let words = |what: &str, goal: &str, at: &str| {
+        let words = format!("{what} exists where you\u{2019}re trying to create {goal} [path: {at}]");
+        Err(Error::Invalid(words))
+    };
+    for (end, _) in path.match_indices('/') {
+        match git.entry(tree, &path[..end])?.map(|entry| entry.mode) {
+            None => return Ok(()),
+            Some(Mode::Tree) => {}
+            Some(_) => return words("a file", "a subdirectory", &path[..end]),
+        }
+    }
+    match git.entry(tree, path)?.map(|entry| entry.mode) {
+        None => Ok(()),
+        Some(Mode::Symlink) => words("a symbolic link", "a subdirectory", path),
+        Some(Mode::Tree) => words("a directory", "a file", path),
+        Some(_) => match file.action {
+            Action::Create | Action::Rename { .. } => {
+                Err(Error::Exists(What::Path(path.to_owned())))
+            }
+            _ => Ok(()),
+        },
+    }
 }
 
 fn check_path(path: &str) -> Result<()> {

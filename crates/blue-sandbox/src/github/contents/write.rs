@@ -102,6 +102,7 @@ fn change(
     let (author, committer) = (sign(people.0)?, sign(people.1)?);
     let path = file.path.clone();
     let change = Change {
+        sign_off: false,
         branch,
         new_branch: None,
         force_new_branch: false,
