@@ -10,7 +10,7 @@ use super::{
     wire::{self, View},
 };
 use crate::{
-    ops::{self, pulls},
+    ops::{self, access::Access, pulls},
     store::{
         pulls::{self as rows, Comment, Pull, State},
         reviews::Review,
@@ -26,11 +26,16 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             Ok(Reply::ok(&shown(cx, &pulls::get(app, cx.repo(), number)?)?))
         }
         ("GET", Some(number), ["issues", _, "comments"]) => {
-            let pull = pulls::get(app, cx.repo(), number)?;
-            let all = app
+            let pull = of_comments(cx, number)?;
+            let mut all = app
                 .store
                 .read(|c| rows::comments(c, cx.repo().id, pull.number))
                 .map_err(ops::Error::from)?;
+            let (since, before) = (moment(cx, "since")?, moment(cx, "before")?);
+            all.retain(|row| {
+                since.is_none_or(|since| row.updated_at >= since)
+                    && before.is_none_or(|before| row.updated_at <= before)
+            });
             let mut list = Vec::new();
             for row in &all {
                 list.push(comment(cx, row)?);
@@ -40,8 +45,8 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
         ("POST", Some(number), ["issues", _, "comments"]) => {
             let user = cx.user()?;
             cx.need_unarchived()?;
-            let pull = pulls::get(app, cx.repo(), number)?;
             let form = cx.req.form()?;
+            let pull = of_comments(cx, number)?;
             let body = form.required("body", "Body")?;
             let made = app.store.write(|tx| {
                 let id = rows::insert_comment(
@@ -60,19 +65,79 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             Ok(Reply::created(&comment(cx, &made)?))
         }
         ("GET", _, ["issues", "comments", id]) => {
-            let id = id.parse().map_err(|_| Fail::not_found())?;
-            let found = app
-                .store
-                .read(|c| rows::comment(c, cx.repo().id, id))
+            Ok(Reply::ok(&comment(cx, &find_comment(cx, id)?)?))
+        }
+        ("PATCH", _, ["issues", "comments", id]) => {
+            let form = cx.req.form()?;
+            let body = form.required("body", "Body")?;
+            let mut row = own_comment(cx, id)?;
+            row.updated_at = app.now_ms();
+            body.clone_into(&mut row.body);
+            app.store
+                .write(|tx| rows::save_comment(tx, row.id, &row.body, row.updated_at))
                 .map_err(ops::Error::from)?;
-            Ok(Reply::ok(&comment(
-                cx,
-                &found.ok_or_else(Fail::not_found)?,
-            )?))
+            Ok(Reply::ok(&comment(cx, &row)?))
+        }
+        ("DELETE", _, ["issues", "comments", id]) => {
+            let row = own_comment(cx, id)?;
+            app.store
+                .write(|tx| rows::delete_comment(tx, row.id))
+                .map_err(ops::Error::from)?;
+            Ok(Reply::empty(204))
         }
         (_, _, ["issues"] | ["issues", _] | ["issues", _, "comments"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }
+}
+
+/// The pull request whose comments are meant; a missing one is Gitea's own trouble
+fn of_comments(cx: &InRepo<'_>, number: i64) -> Result<Pull, Fail> {
+    pulls::get(cx.app(), cx.repo(), number).map_err(|_| {
+        let repo = cx.repo().id;
+        Fail::new(
+            500,
+            &format!("issue does not exist [id: 0, repo_id: {repo}, index: {number}]"),
+        )
+    })
+}
+
+fn find_comment(cx: &InRepo<'_>, id: &str) -> Result<Comment, Fail> {
+    let missing = || {
+        let words = format!("comment does not exist [id: {id}, issue_id: 0]");
+        Fail::missing("", &[&words])
+    };
+    let number = id.parse().map_err(|_| missing())?;
+    let found = cx
+        .app()
+        .store
+        .read(|c| rows::comment(c, cx.repo().id, number))
+        .map_err(ops::Error::from)?;
+    found.ok_or_else(missing)
+}
+
+/// A comment the caller may change: their own, or any for an administrator
+fn own_comment(cx: &InRepo<'_>, id: &str) -> Result<Comment, Fail> {
+    let user = cx.user()?;
+    cx.need_unarchived()?;
+    let row = find_comment(cx, id)?;
+    if row.user_id != user.id && cx.access < Access::Admin {
+        return Err(Fail::empty(403));
+    }
+    Ok(row)
+}
+
+/// A time in the query, in milliseconds
+fn moment(cx: &InRepo<'_>, name: &str) -> Result<Option<i64>, Fail> {
+    let Some(text) = cx.req.query(name).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let when: jiff::Timestamp = text.parse().map_err(|_| {
+        let form = "2006-01-02T15:04:05Z07:00";
+        Fail::invalid(&format!(
+            "parsing time \"{text}\" as \"{form}\": cannot parse \"{text}\" as \"2006\""
+        ))
+    })?;
+    Ok(Some(when.as_millisecond()))
 }
 
 fn list(cx: &InRepo<'_>) -> Outcome {

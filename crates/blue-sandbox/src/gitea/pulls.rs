@@ -26,6 +26,9 @@ use crate::{
     },
 };
 
+/// Longest title, in characters
+const MOST_TITLE: usize = 255;
+
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
     if !cx.repo().settings.has_pull_requests || ops::repos::is_empty(cx.app(), cx.repo())? {
         return Err(Fail::not_found());
@@ -60,9 +63,9 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
 
 fn list(cx: &InRepo<'_>) -> Outcome {
     let mut all = pulls::list(cx.app(), cx.repo())?;
-    // A state that is not one of these means open or closed alike, as every unknown filter does.
+    // No state, or one that is not one of these, means open and closed alike.
     match cx.req.query("state") {
-        None | Some("open" | "") => all.retain(|pull| pull.state == State::Open),
+        Some("open") => all.retain(|pull| pull.state == State::Open),
         Some("closed") => all.retain(|pull| pull.state != State::Open),
         _ => {}
     }
@@ -100,8 +103,10 @@ fn create(cx: &InRepo<'_>) -> Outcome {
     let form = cx.req.form()?;
     let (app, repo) = (cx.app(), cx.repo());
     // Gitea checks the words before the branches.
+    let head = form.required("head", "Head")?;
+    let base = form.required("base", "Base")?;
     let title = form.required("title", "Title")?;
-    let (head, base) = (form.text("head")?, form.text("base")?);
+    let title = &cut(title);
     if head == base {
         return Err(ops::Error::SameBranch.into());
     }
@@ -157,6 +162,15 @@ pub(super) fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a s
     Ok((found.repo, branch))
 }
 
+/// A title as long as one may be
+fn cut(title: &str) -> String {
+    if title.chars().count() <= MOST_TITLE {
+        return title.to_owned();
+    }
+    let start: String = title.chars().take(MOST_TITLE - 1).collect();
+    format!("{start}…")
+}
+
 /// The fork someone has of this repository
 fn fork_of(cx: &InRepo<'_>, owner: &str) -> Result<Found, Fail> {
     let owner = ops::users::find(cx.app(), owner).map_err(|_| Fail::not_found())?;
@@ -165,10 +179,16 @@ fn fork_of(cx: &InRepo<'_>, owner: &str) -> Result<Found, Fail> {
         .store
         .read(|c| crate::store::repos::forks(c, cx.repo().id))
         .map_err(ops::Error::from)?;
-    let fork = forks
-        .into_iter()
-        .find(|fork| fork.owner_id == owner.id)
-        .ok_or_else(Fail::not_found)?;
+    let fork = forks.into_iter().find(|fork| fork.owner_id == owner.id);
+    let fork = fork.ok_or_else(|| {
+        Fail::new(
+            400,
+            &format!(
+                "the user {} does not have a fork of the base repository",
+                owner.login
+            ),
+        )
+    })?;
     Ok(Found {
         repo: fork,
         owner,
@@ -211,9 +231,11 @@ fn edit(cx: &InRepo<'_>, number: i64) -> Outcome {
             "cannot change state of this pull request, it was already merged",
         ));
     }
+    refuse_unknown_assignee(cx, &form)?;
     let base = form.opt_text("base")?.filter(|base| !base.is_empty());
+    let title = form.opt_text("title")?.map(cut);
     let edit = pulls::Edit {
-        title: form.opt_text("title")?.filter(|title| !title.is_empty()),
+        title: title.as_deref().filter(|title| !title.is_empty()),
         body: form.opt_text("body")?,
         open,
         base,
@@ -239,10 +261,15 @@ fn by_branches(cx: &InRepo<'_>, rest: &[&str]) -> Outcome {
     // Both names may hold slashes, so every split is tried.
     for at in 1..rest.len() {
         let (base, head) = (rest[..at].join("/"), rest[at..].join("/"));
-        let head = head
-            .rsplit_once(':')
-            .map_or(head.as_str(), |(_, branch)| branch);
-        let same = |pull: &&Pull| pull.base_branch == base && pull.head_branch == head;
+        // A fork that does not exist is simply not a match.
+        let Ok((from, head)) = head_of(cx, &head) else {
+            continue;
+        };
+        let same = |pull: &&Pull| {
+            pull.base_branch == base
+                && pull.head_branch == head
+                && pull.head_repo_id == Some(from.id)
+        };
         if let Some(pull) = all.iter().rev().find(same) {
             return Ok(Reply::ok(&wire::pull(cx, &mut pull.clone())?));
         }

@@ -168,9 +168,11 @@ impl Page {
 
     pub(super) fn links(&self, req: &Req, total: usize) -> Option<String> {
         let last = total.div_ceil(self.asked.min(MOST_ROWS));
-        if last <= 1 || self.number > last {
+        if last <= 1 {
             return None;
         }
+        // Beyond the end is taken for the end.
+        let number = self.number.min(last);
         let others: Vec<(String, String)> =
             url::form_urlencoded::parse(req.raw_query.as_deref().unwrap_or_default().as_bytes())
                 .into_owned()
@@ -189,13 +191,13 @@ impl Page {
             )
         };
         let mut links = Vec::new();
-        if self.number < last {
-            links.push(link(self.number + 1, "next"));
+        if number < last {
+            links.push(link(number + 1, "next"));
             links.push(link(last, "last"));
         }
-        if self.number > 1 {
+        if number > 1 {
             links.push(link(1, "first"));
-            links.push(link(self.number - 1, "prev"));
+            links.push(link(number - 1, "prev"));
         }
         Some(links.join(","))
     }

@@ -12,7 +12,7 @@ use super::{
     wire,
 };
 use crate::{
-    ops::{self, access::Access, contents, repos::Found},
+    ops::{self, What, access::Access, contents, repos::Found},
     store::{
         repos::{self as rows, Repo, Settings},
         users::User,
@@ -116,14 +116,26 @@ fn bad_name(error: ops::Error, name: &str) -> Fail {
 
 fn fork(cx: &InRepo<'_>) -> Outcome {
     let user = cx.user()?;
-    let form = cx.req.form_or_empty()?;
+    let form = cx.req.form()?;
     let owner = match form.opt_text("organization")? {
-        Some(org) => ops::users::find(cx.app(), org)
-            .map_err(|_| Fail::invalid("organization does not exist"))?,
+        Some(org) => ops::users::find(cx.app(), org).map_err(|_| Fail::not_found())?,
         None => user.clone(),
     };
     let name = form.opt_text("name")?.unwrap_or(&cx.repo().name);
-    let copy = ops::repos::fork(cx.app(), &cx.found, &owner, name)?;
+    let copy = ops::repos::fork(cx.app(), &cx.found, &owner, name).map_err(|error| {
+        let words = match &error {
+            ops::Error::Exists(What::Fork(fork)) => format!(
+                "repository is already forked by user [uname: {0}, repo path: {1}, fork path: {0}/{fork}]",
+                owner.login,
+                cx.found.full_name()
+            ),
+            ops::Error::Exists(_) => {
+                format!("repository already exists [uname: {}, name: {name}]", owner.login)
+            }
+            _ => return error.into(),
+        };
+        Fail::new(409, &words)
+    })?;
     Ok(Reply::json(
         202,
         &wire::repo(cx.app(), &copy, Access::Owner)?,

@@ -11,8 +11,7 @@ use super::{
     wire::{self, View},
 };
 use crate::{
-    git::Oid,
-    ops::{self, pulls, reviews},
+    ops::{self, access::Access, pulls, reviews},
     store::{
         pulls::{Pull, State},
         reviews::{LineComment, Review},
@@ -31,7 +30,8 @@ pub(super) fn answer(cx: &InRepo<'_>, number: i64, path: &[&str]) -> Outcome {
             for review in page.slice(&all) {
                 rows.push(shown(cx, &pull, review)?);
             }
-            Ok(page.linked(cx.req, &rows.into(), all.len()))
+            // The count is given, links are not.
+            Ok(Reply::counted(&rows.into(), all.len()))
         }
         ("POST", []) => create(cx, &pull),
         ("GET", [id]) => Ok(Reply::ok(&shown(cx, &pull, &find(cx, &pull, id)?)?)),
@@ -40,7 +40,7 @@ pub(super) fn answer(cx: &InRepo<'_>, number: i64, path: &[&str]) -> Outcome {
             let user = cx.user()?;
             let review = find(cx, &pull, id)?;
             if review.user_id != user.id && !user.is_admin {
-                return Err(Fail::empty(403));
+                return Err(Fail::forbidden("%!s(<nil>)"));
             }
             reviews::delete(app, &review)?;
             Ok(Reply::empty(204))
@@ -64,27 +64,40 @@ fn find(cx: &InRepo<'_>, pull: &Pull, id: &str) -> Result<Review, Fail> {
     reviews::get(cx.app(), pull, number).map_err(|_| missing())
 }
 
-fn said(form: &Form, comments: Vec<LineComment>) -> Result<reviews::Say, Fail> {
+/// What the reviewer says; the order of the complaints is Gitea's
+fn said(
+    cx: &InRepo<'_>,
+    pull: &Pull,
+    user: &User,
+    form: &Form,
+    comments: Vec<LineComment>,
+) -> Result<reviews::Say, Fail> {
     let event = form.text("event")?;
     let body = form.text("body")?.to_owned();
-    let state = match event {
-        "APPROVED" | "APPROVE" => "APPROVED",
-        "REQUEST_CHANGES" => "REQUEST_CHANGES",
-        "COMMENT" => "COMMENT",
-        "PENDING" | "" => "PENDING",
-        _ => "",
+    let (state, needed) = match event {
+        "APPROVED" => ("APPROVED", ""),
+        "REQUEST_CHANGES" => ("REQUEST_CHANGES", "a body"),
+        "COMMENT" if comments.is_empty() => ("COMMENT", "a body or a comment"),
+        "COMMENT" => ("COMMENT", ""),
+        // Every other word means that it is not finished.
+        _ => ("PENDING", "a body"),
     };
-    let needs_body = state.is_empty() || matches!(state, "REQUEST_CHANGES" | "COMMENT");
-    if needs_body && body.trim().is_empty() && comments.is_empty() {
+    refuse_own(pull, user, state)?;
+    if !needed.is_empty() && body.trim().is_empty() {
         return Err(Fail::invalid(&format!(
-            "review event {event} requires a body"
+            "review event {event} requires {needed}"
         )));
     }
-    let state = if state.is_empty() { "COMMENT" } else { state };
+    let commit = match form.text("commit_id")? {
+        "" => None,
+        spec => Some(
+            ops::commits::resolve(cx.app(), cx.repo(), spec).map_err(|_| Fail::new(500, ""))?,
+        ),
+    };
     Ok(reviews::Say {
         state,
         body,
-        commit: Oid::parse(form.text("commit_id")?),
+        commit,
         comments,
     })
 }
@@ -98,8 +111,7 @@ fn create(cx: &InRepo<'_>, pull: &Pull) -> Outcome {
             .map_err(|error| Fail::invalid(&format!("[]: json: {error}")))?;
         comments.push(comment);
     }
-    let say = said(&form, comments)?;
-    refuse_own(pull, user, say.state)?;
+    let say = said(cx, pull, user, &form, comments)?;
     let review = reviews::create(cx.app(), cx.repo(), pull, user, say)?;
     Ok(Reply::ok(&shown(cx, pull, &review)?))
 }
@@ -121,14 +133,16 @@ fn submit(cx: &InRepo<'_>, pull: &Pull, id: &str) -> Outcome {
     if review.state != "PENDING" {
         return Err(Fail::invalid("only a pending review can be submitted"));
     }
-    let say = said(&cx.req.form()?, Vec::new())?;
-    refuse_own(pull, user, say.state)?;
+    let say = said(cx, pull, user, &cx.req.form()?, Vec::new())?;
     let review = reviews::submit(cx.app(), cx.repo(), pull, user, review, say)?;
     Ok(Reply::ok(&shown(cx, pull, &review)?))
 }
 
 fn dismiss(cx: &InRepo<'_>, pull: &Pull, id: &str, dismissed: bool) -> Outcome {
-    cx.need_admin()?;
+    cx.user()?;
+    if cx.access < Access::Admin {
+        return Err(Fail::forbidden("Must be repo admin"));
+    }
     if pull.state != State::Open {
         return Err(Fail::forbidden(
             "not allowed to dismiss review of a closed pull request",
@@ -146,20 +160,25 @@ fn dismiss(cx: &InRepo<'_>, pull: &Pull, id: &str, dismissed: bool) -> Outcome {
 
 /// Ask people for a review, or take that back
 pub(super) fn request(cx: &InRepo<'_>, number: i64) -> Outcome {
-    cx.user()?;
+    let caller = cx.user()?;
     let app = cx.app();
     let pull = pulls::get(app, cx.repo(), number)?;
+    let removing = cx.req.verb() == "DELETE";
+    let may = caller.id == pull.poster_id || is_member(cx, caller)?;
     let names = cx.req.form()?.opt_texts("reviewers")?.unwrap_or_default();
     let mut people = Vec::new();
     for login in &names {
-        let missing = |_| {
-            Fail::missing(
-                "UserNotExist",
-                &[&format!("user does not exist [uid: 0, name: {login}]")],
-            )
-        };
+        let missing = |_| Fail::missing(&format!("User '{login}' not exist"), &[]);
         let user = ops::users::find(app, login).map_err(missing)?;
-        if user.id == pull.poster_id {
+        if !may {
+            let verb = if removing { "remove" } else { "choose" };
+            return Err(Fail::invalid(&format!(
+                "Doer can't {verb} reviewer [user_id: {}, repo_id: {}]",
+                caller.id,
+                cx.repo().id
+            )));
+        }
+        if user.id == pull.poster_id && !removing {
             return Err(Fail::invalid(
                 "poster of pr can't be reviewer [user_id: 0, repo_id: 0]",
             ));
@@ -187,6 +206,17 @@ pub(super) fn request(cx: &InRepo<'_>, number: i64) -> Outcome {
         }
         _ => Err(Fail::wrong_verb()),
     }
+}
+
+/// Whether someone belongs to the repository, and not only looks at it
+fn is_member(cx: &InRepo<'_>, user: &User) -> Result<bool, Fail> {
+    let (repo, id) = (cx.repo().id, user.id);
+    let named = cx
+        .app()
+        .store
+        .read(|c| crate::store::repos::permission(c, repo, id))
+        .map_err(ops::Error::from)?;
+    Ok(named.is_some() || cx.access >= Access::Write)
 }
 
 fn shown(cx: &InRepo<'_>, pull: &Pull, review: &Review) -> Result<Value, Fail> {

@@ -14,6 +14,8 @@ pub(crate) enum What {
     /// A file or folder
     Path(String),
     Pull,
+    /// A fork by the same owner, by its name
+    Fork(String),
     Review,
     Rule,
     Token,

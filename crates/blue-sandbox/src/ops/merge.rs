@@ -278,7 +278,11 @@ fn delete_head(app: &App, pull: &Pull, user: &User) -> Result<()> {
         .store
         .read(|c| rows::open_at_branch(c, head.repo.id, &pull.head_branch))?;
     let protected = protection::of_branch(app, &head.repo, &pull.head_branch)?.is_some();
-    if head.repo.default_branch == pull.head_branch || protected || !needed.is_empty() {
+    let access = app
+        .store
+        .read(|c| access::of_user(c, &head.repo, Some(user)))?;
+    let kept = head.repo.default_branch == pull.head_branch || access < Access::Write;
+    if kept || protected || !needed.is_empty() {
         return Ok(());
     }
     let git = app.git(head.repo.id);

@@ -7,6 +7,7 @@ use crate::{
     app::App,
     git,
     store::{
+        pulls,
         repos::{self, NewRepo, Repo, Settings},
         users::{self, User},
     },
@@ -113,6 +114,10 @@ pub(crate) fn create(app: &App, owner: &User, new: &New<'_>) -> Result<Found> {
 pub(crate) fn fork(app: &App, source: &Found, owner: &User, name: &str) -> Result<Found> {
     check_name(name)?;
     let repo = app.store.write(|tx| {
+        let mut forks = repos::forks(tx, source.repo.id)?.into_iter();
+        if let Some(fork) = forks.find(|fork| fork.owner_id == owner.id) {
+            return Err(Error::Exists(What::Fork(fork.name)));
+        }
         if repos::by_name(tx, owner.id, name)?.is_some() {
             return Err(Error::Exists(What::Repo));
         }
@@ -162,7 +167,15 @@ pub(crate) fn save(app: &App, before: &Repo, after: &Repo) -> Result<Repo> {
 }
 
 pub(crate) fn delete(app: &App, repo: &Repo) -> Result<()> {
-    app.store.write(|tx| repos::delete(tx, repo.id))?;
+    app.store.write(|tx| {
+        // What was asked for from here cannot be merged any more.
+        for mut pull in pulls::open_from(tx, repo.id)? {
+            pull.state = pulls::State::Closed;
+            pull.closed_at = Some(app.now_ms());
+            pulls::save(tx, &pull)?;
+        }
+        repos::delete(tx, repo.id)
+    })?;
     // A folder without a row is removed at the next start, should this be cut short.
     match fs::remove_dir_all(app.repo_path(repo.id)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

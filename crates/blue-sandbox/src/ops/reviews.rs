@@ -71,7 +71,19 @@ pub(crate) fn create(app: &App, repo: &Repo, pull: &Pull, user: &User, say: Say)
             submitted_at: now,
             updated_at: now,
         };
-        review.id = reviews::insert(tx, &review)?;
+        // A review that was begun is gone on with; nobody has two.
+        let begun = reviews::of_pull(tx, pull.id)?
+            .into_iter()
+            .find(|old| old.user_id == user.id && old.state == "PENDING");
+        match begun {
+            Some(mut old) => {
+                old.comments.append(&mut review.comments);
+                review.comments = old.comments;
+                review.id = old.id;
+                reviews::save(tx, &review)?;
+            }
+            None => review.id = reviews::insert(tx, &review)?,
+        }
         app.due.notify_one();
         Ok(review)
     })

@@ -43,7 +43,7 @@ impl Style {
 pub(crate) struct Words {
     pub(crate) author: Signature,
     pub(crate) committer: Signature,
-    /// Empty for a rebase that keeps its messages
+    /// Not used by a rebase, which keeps its messages
     pub(crate) message: String,
 }
 
@@ -73,19 +73,8 @@ pub(crate) fn compute(
             let tree = tree(git, style, base, head)?;
             git.write_commit(&commit(tree, vec![base], &words.author))?
         }
-        Style::Rebase => {
-            let tip = rebase(git, base, head, &words.committer)?;
-            if words.message.is_empty() || tip == base {
-                return Ok(tip);
-            }
-            let last = git.commit(tip)?;
-            let amended = Commit {
-                message: words.message.clone(),
-                committer: words.committer.clone(),
-                ..last
-            };
-            git.write_commit(&amended)?
-        }
+        // Each commit keeps its own message, whatever was asked for.
+        Style::Rebase => rebase(git, base, head, &words.committer)?,
         Style::RebaseMerge => {
             let tip = rebase(git, base, head, &words.committer)?;
             let tree = git.commit(tip)?.tree;

@@ -154,6 +154,16 @@ pub(crate) fn open_at_branch(c: &Connection, repo_id: i64, branch: &str) -> Resu
 }
 
 /// Open ones with a merge that waits
+/// Open pull requests whose branch is in this repository and whose base is in another
+pub(crate) fn open_from(c: &Connection, repo_id: i64) -> Result<Vec<Pull>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM pulls WHERE head_repo_id = ?1 AND repo_id <> ?1 AND state = 'open'"
+    );
+    c.prepare_cached(&sql)?
+        .query_map([repo_id], Pull::row)?
+        .collect()
+}
+
 pub(crate) fn scheduled(c: &Connection) -> Result<Vec<Pull>> {
     let sql =
         format!("SELECT {COLUMNS} FROM pulls WHERE state = 'open' AND auto_merge IS NOT NULL");
@@ -289,4 +299,17 @@ pub(crate) fn insert_comment(
         params![repo_id, number, user_id, body, now],
     )?;
     Ok(c.last_insert_rowid())
+}
+
+pub(crate) fn save_comment(c: &Connection, id: i64, body: &str, now: i64) -> Result<()> {
+    c.execute(
+        "UPDATE comments SET body = ?2, updated_at = ?3 WHERE id = ?1",
+        params![id, body, now],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn delete_comment(c: &Connection, id: i64) -> Result<()> {
+    c.execute("DELETE FROM comments WHERE id = ?1", [id])?;
+    Ok(())
 }

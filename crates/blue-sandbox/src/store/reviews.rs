@@ -91,7 +91,7 @@ pub(crate) fn insert(c: &Connection, review: &Review) -> Result<i64> {
 pub(crate) fn save(c: &Connection, review: &Review) -> Result<()> {
     c.prepare_cached(
         "UPDATE reviews SET state=?2, body=?3, official=?4, dismissed=?5, submitted_at=?6, updated_at=?7, \
-         commit_id=?8 WHERE id=?1",
+         commit_id=?8, comments=?9 WHERE id=?1",
     )?
     .execute(params![
         review.id,
@@ -101,7 +101,8 @@ pub(crate) fn save(c: &Connection, review: &Review) -> Result<()> {
         review.dismissed,
         review.submitted_at,
         review.updated_at,
-        review.commit_id
+        review.commit_id,
+        serde_json::to_string(&review.comments).expect("plain data")
     ])?;
     Ok(())
 }

@@ -51,6 +51,9 @@ pub(in crate::gitea) fn listed(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value
     for counted in ["additions", "deletions", "changed_files"] {
         fields.shift_remove(counted);
     }
+    if !cx.app().is_forgejo() {
+        value["merged_by"] = Value::Null;
+    }
     Ok(value)
 }
 
