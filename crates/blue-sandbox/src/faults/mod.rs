@@ -1,7 +1,7 @@
 //! Faults on request: make chosen requests go wrong
 //!
 //! Only there when the sandbox was started with faults on; otherwise the route is a 404. It
-//! needs no token, since only the one who started the sandbox so can reach it.
+//! answers an administrator's token only: 401 without a good one, 403 with someone else's.
 //!
 //! ```text
 //! POST   /-/sandbox/faults        add a rule, 201 with the rule and its `id`
@@ -46,7 +46,7 @@ use serde_json::{Value, json};
 
 use rule::{Rule, Strike};
 
-use crate::{app::App, web};
+use crate::{app::App, auth, web};
 
 /// Where rules are ordered; never struck itself
 const ADMIN: &str = "/-/sandbox/faults";
@@ -113,8 +113,8 @@ async fn layer(State(app): State<App>, request: Request, next: Next) -> Response
 }
 
 async fn add(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Response {
-    if !app.faults.allowed {
-        return web::not_found(headers).await;
+    if let Some(refusal) = refused(&app, &headers).await {
+        return refusal;
     }
     if headers
         .get("sec-fetch-site")
@@ -139,8 +139,8 @@ async fn add(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Respons
 }
 
 async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !app.faults.allowed {
-        return web::not_found(headers).await;
+    if let Some(refusal) = refused(&app, &headers).await {
+        return refusal;
     }
     let rules = app
         .faults
@@ -151,8 +151,8 @@ async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
 }
 
 async fn clear(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !app.faults.allowed {
-        return web::not_found(headers).await;
+    if let Some(refusal) = refused(&app, &headers).await {
+        return refusal;
     }
     app.faults
         .rules
@@ -164,8 +164,8 @@ async fn clear(State(app): State<App>, headers: HeaderMap) -> Response {
 }
 
 async fn remove(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
-    if !app.faults.allowed {
-        return web::not_found(headers).await;
+    if let Some(refusal) = refused(&app, &headers).await {
+        return refusal;
     }
     let mut rules = app
         .faults
@@ -178,6 +178,25 @@ async fn remove(State(app): State<App>, Path(id): Path<String>, headers: HeaderM
         return refuse(StatusCode::NOT_FOUND, &format!("no fault rule `{id}`"));
     }
     StatusCode::NO_CONTENT.into_response()
+}
+
+/// Why the caller may not order faults, if so
+async fn refused(app: &App, headers: &HeaderMap) -> Option<Response> {
+    if !app.faults.allowed {
+        return Some(web::not_found(headers.clone()).await);
+    }
+    match auth::authenticate(app, headers, None) {
+        Ok(Some(caller)) if !caller.user.is_admin => Some(refuse(
+            StatusCode::FORBIDDEN,
+            "user should be the site admin",
+        )),
+        Ok(Some(_)) => None,
+        Ok(None) => Some(refuse(StatusCode::UNAUTHORIZED, "token is required")),
+        Err(auth::Refused) => Some(refuse(
+            StatusCode::UNAUTHORIZED,
+            "invalid username, password or token",
+        )),
+    }
 }
 
 fn refuse(status: StatusCode, message: &str) -> Response {

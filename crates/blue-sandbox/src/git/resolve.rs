@@ -32,7 +32,7 @@ impl Repo {
 
     fn full(&self, spec: &str) -> Result<Option<Oid>> {
         match Oid::parse(spec) {
-            Some(oid) if self.has(oid) => self.peel(oid),
+            Some(oid) if spec == oid.to_string() && self.has(oid) => self.peel(oid),
             _ => Ok(None),
         }
     }
@@ -40,7 +40,7 @@ impl Repo {
     /// The one commit whose name starts so
     fn short(&self, spec: &str) -> Result<Option<Oid>> {
         let plausible =
-            (4..40).contains(&spec.len()) && spec.bytes().all(|b| b.is_ascii_hexdigit());
+            (4..=40).contains(&spec.len()) && spec.bytes().all(|b| b.is_ascii_hexdigit());
         if !plausible {
             return Ok(None);
         }

@@ -23,7 +23,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
         ("GET", "") => list(cx),
         ("POST", "") => create(cx),
         ("GET", name) => get(cx, name),
-        ("DELETE", name) => {
+        ("DELETE", name) if !name.is_empty() => {
             cx.req.user()?;
             cx.need_unarchived()?;
             let user = cx.need_writer()?;
@@ -114,10 +114,28 @@ fn rename(cx: &InRepo<'_>, from: &str) -> Outcome {
     if !valid_branch_name(to) {
         return Err(Fail::invalid("[Name]: GitRefName"));
     }
-    branches::rename(cx.app(), cx.repo(), user, from, to).map_err(|error| match error {
-        ops::Error::Exists(_) => Fail::invalid(
+    let (app, repo) = (cx.app(), cx.repo());
+    // A taken name is complained about first.
+    if app.git(repo.id).branch(to)?.is_some() {
+        return Err(Fail::invalid(
             "Cannot rename a branch using the same name or rename to a branch that already exists.",
-        ),
+        ));
+    }
+    if cx.access < Access::Admin {
+        let rule = protection::of_branch(app, repo, from)?;
+        if from == repo.default_branch || rule.as_ref().is_some_and(|rule| rule.name == from) {
+            return Err(Fail::forbidden(
+                "User must be a repo or site admin to rename default or protected branches.",
+            ));
+        }
+        if rule.is_some() {
+            return Err(Fail::forbidden(
+                "Failed to rename branch due to branch protection rules.",
+            ));
+        }
+    }
+    branches::rename(cx.app(), cx.repo(), user, from, to).map_err(|error| match error {
+        ops::Error::NotFound(What::Branch(_)) => Fail::missing("Branch doesn't exist.", &[]),
         other => other.into(),
     })?;
     Ok(Reply::empty(204))
@@ -168,9 +186,11 @@ fn branch_with(
     let rule = protection::of_branch(app, repo, name)?;
     let (push, merge) = rights(cx, rule.as_ref())?;
     let of = rule.as_ref().map(|found| &found.rule);
-    let checks = of
-        .map(|rule| rule.status_check_contexts.clone())
-        .unwrap_or_default();
+    let checks = match of.map(|rule| &rule.status_check_contexts) {
+        None => json!([]),
+        Some(none) if none.is_empty() && !app.is_forgejo() => Value::Null,
+        Some(some) => json!(some),
+    };
     Ok(json!({
         "name": name,
         "commit": commit,

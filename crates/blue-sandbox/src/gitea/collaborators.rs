@@ -46,13 +46,14 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
         }
         ("PUT", ["collaborators", login]) => {
             cx.need_admin()?;
+            let form = cx.req.form()?;
+            let given = form.opt_text("permission")?;
             let user = known(cx, login)?;
-            let form = cx.req.form_or_empty()?;
-            let level = match form.opt_text("permission")? {
+            let level = match given {
                 None | Some("" | "write") => "write",
                 Some("read") => "read",
                 Some("admin") => "admin",
-                Some(_) => return Err(Fail::invalid("[Permission]: In")),
+                Some(_) => return Err(Fail::new(500, "Invalid access mode")),
             };
             app.store
                 .write(|tx| repos::set_permission(tx, repo.id, user.id, level))

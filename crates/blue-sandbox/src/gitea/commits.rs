@@ -48,6 +48,9 @@ fn list(cx: &InRepo<'_>) -> Outcome {
     let from = commits::resolve(app, repo, spec).map_err(|_| Fail::json(404, Value::Null))?;
     let path = cx.req.query("path").filter(|path| !path.is_empty());
     let mut all = commits::log(app, repo, from, path)?;
+    if path.is_some() && all.is_empty() {
+        return Err(Fail::missing("FileCommitsCount", &[]));
+    }
     if let Some(not) = cx.req.query("not").filter(|not| !not.is_empty()) {
         let not = commits::resolve(app, repo, not).map_err(|_| Fail::not_found())?;
         let hidden = app.git(repo.id).ancestors(not)?;
@@ -112,6 +115,12 @@ fn compare(cx: &InRepo<'_>, spec: &str) -> Outcome {
         .split_once("...")
         .or_else(|| spec.split_once(".."))
         .unwrap_or((cx.repo().default_branch.as_str(), spec));
+    // A side that is left out is the default branch.
+    let or_default = |name| match name {
+        "" => cx.repo().default_branch.as_str(),
+        name => name,
+    };
+    let (base, head) = (or_default(base), or_default(head));
     let missing = |_| Fail::not_found();
     let (other, branch) = super::pulls::head_of(cx, head)?;
     let borrowed = if other.id == cx.repo().id {

@@ -156,7 +156,14 @@ impl At {
         };
         let (kind, object) = match entry.mode {
             // A folder is called a blob too: so it is in Gitea.
-            Mode::Tree => ("dir", if cx.app().is_forgejo() { "trees" } else { "blobs" }),
+            Mode::Tree => (
+                "dir",
+                if cx.app().is_forgejo() {
+                    "trees"
+                } else {
+                    "blobs"
+                },
+            ),
             Mode::Symlink => ("symlink", "blobs"),
             Mode::Submodule => ("submodule", "commits"),
             Mode::File | Mode::Executable => ("file", "blobs"),

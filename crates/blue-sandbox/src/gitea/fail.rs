@@ -104,6 +104,14 @@ impl Fail {
         }
     }
 
+    /// Keep the server's own trouble from those who cannot mend it
+    pub(super) fn seen_by(self, admin: bool) -> Self {
+        match self.body {
+            Shape::Message(_) if self.status == 500 && !admin => Self::new(500, ""),
+            _ => self,
+        }
+    }
+
     /// The words, for tests
     #[cfg(test)]
     pub(super) fn message(&self) -> &str {
@@ -295,6 +303,7 @@ fn merge(error: MergeError) -> Fail {
             Block::RequestedChanges => "There are requested changes",
             Block::ReviewRequests => "There are official review requests",
             Block::Outdated => "The head branch is behind the base branch",
+            Block::Unsigned => "wont sign: nokey",
             Block::ProtectedFiles => "Changed protected files",
         }),
         MergeError::Scheduled { pull_id } => Fail::new(

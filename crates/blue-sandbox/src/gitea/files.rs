@@ -38,6 +38,9 @@ fn file(cx: &InRepo<'_>, path: &str, raw: bool) -> Outcome {
     };
     let commit = match found {
         Some(oid) => oid,
+        None if is_object_name(asked) => {
+            return Err(Fail::missing("unable to find a git ref", &[]));
+        }
         None => {
             ops::branches::get(app, repo, &repo.default_branch).map_err(|_| Fail::not_found())?
         }
@@ -84,13 +87,20 @@ fn file(cx: &InRepo<'_>, path: &str, raw: bool) -> Outcome {
         .with("content-type", kind)
         .with("etag", &etag)
         .with("last-modified", &when)
-        .with("accept-ranges", "bytes")
         .with("cache-control", "private, max-age=300")
         .with(
             "content-disposition",
             &format!("inline; filename={}", quoted(name)),
         )
         .with("access-control-expose-headers", "Content-Disposition"))
+}
+
+/// A full name is never taken for a path of the default branch
+fn is_object_name(text: &str) -> bool {
+    text.len() == 40
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 fn archive(cx: &InRepo<'_>, name: &str) -> Outcome {

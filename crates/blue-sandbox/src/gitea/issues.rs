@@ -11,10 +11,7 @@ use super::{
 };
 use crate::{
     ops::{self, access::Access, pulls},
-    store::{
-        pulls::{self as rows, Comment, Pull, State},
-        reviews::Review,
-    },
+    store::pulls::{self as rows, Comment, Pull, State},
 };
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
@@ -167,8 +164,6 @@ fn shown(cx: &InRepo<'_>, pull: &Pull) -> Result<Value, Fail> {
         .read(|c| rows::comments(c, repo.id, pull.number))
         .map_err(ops::Error::from)?
         .len();
-    let spoken = |review: &&Review| !matches!(review.state.as_str(), "REQUEST_REVIEW" | "PENDING");
-    let comments = comments + ops::reviews::list(app, pull)?.iter().filter(spoken).count();
     let page = format!("{}/pulls/{}", cx.web_url(), pull.number);
     let merged = pull.state == State::Merged;
     Ok(json!({

@@ -73,7 +73,11 @@ async fn door(State(app): State<App>, request: Request) -> Response {
         let mut req = Req::new(app.clone(), parts, body);
         match answer(&mut req) {
             Ok(reply) => reply.into_response(head),
-            Err(fail) => fail.into_response(app),
+            Err(fail) => {
+                let caller = req.caller.as_ref();
+                let admin = caller.is_some_and(|caller| caller.user.is_admin);
+                fail.seen_by(admin).into_response(app)
+            }
         }
     })
     .await
@@ -90,7 +94,8 @@ fn answer(req: &mut Req) -> Outcome {
         return drive::answer(req, &path);
     }
     match path.as_slice() {
-        ["repos", "search"] => repos::search(req),
+        ["repos", "search"] if req.verb() == "GET" => repos::search(req),
+        ["repos", "search"] => Err(Fail::wrong_verb()),
         ["repos", owner, name, rest @ ..] => in_repo(req, owner, name, rest),
         ["user" | "users" | "admin", ..] => users::answer(req, &path),
         ["orgs" | "org", ..] => orgs::answer(req, &path),
@@ -100,10 +105,9 @@ fn answer(req: &mut Req) -> Outcome {
 
 /// Find the repository, then the part of the door that is about it
 fn in_repo(req: &Req, owner: &str, name: &str, rest: &[&str]) -> Outcome {
-    let area = if rest.first() == Some(&"issues") {
-        "issue"
-    } else {
-        "repository"
+    let area = match rest.first() {
+        Some(&("issues" | "labels" | "milestones")) => "issue",
+        _ => "repository",
     };
     req.need_scope(&[area])?;
     let found = ops::repos::find(&req.app, owner, name).map_err(|_| Fail::not_found())?;

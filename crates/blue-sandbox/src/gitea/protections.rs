@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 use super::{Outcome, body::Form, fail::Fail, reply::Reply, request::InRepo, wire};
 use crate::{
-    ops::{self, protection},
+    ops::{
+        self,
+        access::{self, Access},
+        protection,
+    },
     store::protections::{Protection, Rule},
 };
 
@@ -101,12 +105,22 @@ fn fill(cx: &InRepo<'_>, form: &Form, rule: &mut Rule) -> Result<(), Fail> {
         let Some(logins) = form.opt_texts(name)? else {
             return Ok(());
         };
-        for login in &logins {
-            ops::users::find(cx.app(), login).map_err(|_| {
+        let mut writers = Vec::new();
+        for login in logins {
+            let user = ops::users::find(cx.app(), &login).map_err(|_| {
                 Fail::invalid(&format!("user does not exist [uid: 0, name: {login}]"))
             })?;
+            // Who could not write anyway is left out.
+            let level = cx
+                .app()
+                .store
+                .read(|c| access::of_user(c, cx.repo(), Some(&user)))
+                .map_err(ops::Error::from)?;
+            if level >= Access::Write {
+                writers.push(login);
+            }
         }
-        *field = logins;
+        *field = writers;
         Ok(())
     };
     people(
@@ -129,7 +143,10 @@ fn fill(cx: &InRepo<'_>, form: &Form, rule: &mut Rule) -> Result<(), Fail> {
         rule.status_check_contexts = contexts;
     }
     if let Some(approvals) = form.opt_number("required_approvals")? {
-        rule.required_approvals = approvals.max(0);
+        // A number that makes no sense changes nothing.
+        if approvals >= 0 {
+            rule.required_approvals = approvals;
+        }
     }
     if let Some(patterns) = form.opt_text("protected_file_patterns")? {
         patterns.clone_into(&mut rule.protected_file_patterns);
@@ -137,6 +154,8 @@ fn fill(cx: &InRepo<'_>, form: &Form, rule: &mut Rule) -> Result<(), Fail> {
     if let Some(patterns) = form.opt_text("unprotected_file_patterns")? {
         patterns.clone_into(&mut rule.unprotected_file_patterns);
     }
+    rule.enable_push_whitelist &= rule.enable_push;
+    rule.push_whitelist_deploy_keys &= rule.enable_push_whitelist;
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
         ("DELETE", []) => {
             cx.req.user()?;
             if cx.access < Access::Owner {
-                return Err(Fail::forbidden("Must be an organization owner"));
+                return Err(Fail::forbidden("user should be the owner of the repo"));
             }
             ops::repos::delete(cx.app(), cx.repo())?;
             Ok(Reply::empty(204))

@@ -21,7 +21,10 @@ use crate::{
 
 pub(super) fn answer(cx: &InRepo<'_>, number: i64, path: &[&str]) -> Outcome {
     let app = cx.app();
-    let pull = pulls::get(app, cx.repo(), number)?;
+    if !matches!(cx.req.verb(), "GET" | "POST" | "DELETE") {
+        return Err(Fail::wrong_verb());
+    }
+    let pull = pulls::get(app, cx.repo(), number).map_err(|_| no_pull(cx))?;
     match (cx.req.verb(), path) {
         ("GET", []) => {
             let all = reviews::list(app, &pull)?;
@@ -51,6 +54,17 @@ pub(super) fn answer(cx: &InRepo<'_>, number: i64, path: &[&str]) -> Outcome {
         (_, [] | [_] | [_, "comments" | "dismissals" | "undismissals"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }
+}
+
+fn no_pull(cx: &InRepo<'_>) -> Fail {
+    Fail::missing(
+        "GetPullRequestByIndex",
+        &[&format!(
+            "pull request does not exist [id: 0, issue_id: 0, head_repo_id: 0, base_repo_id: {}, \
+             head_branch: , base_branch: ]",
+            cx.repo().id
+        )],
+    )
 }
 
 fn find(cx: &InRepo<'_>, pull: &Pull, id: &str) -> Result<Review, Fail> {
@@ -90,9 +104,9 @@ fn said(
     }
     let commit = match form.text("commit_id")? {
         "" => None,
-        spec => Some(
-            ops::commits::resolve(cx.app(), cx.repo(), spec).map_err(|_| Fail::new(500, ""))?,
-        ),
+        spec => {
+            Some(ops::commits::resolve(cx.app(), cx.repo(), spec).map_err(|_| Fail::new(500, ""))?)
+        }
     };
     Ok(reviews::Say {
         state,
@@ -112,8 +126,17 @@ fn create(cx: &InRepo<'_>, pull: &Pull) -> Outcome {
         comments.push(comment);
     }
     let say = said(cx, pull, user, &form, comments)?;
+    if pull.state != State::Open && is_final(say.state) {
+        return Err(Fail::invalid(
+            "can't submit review for a closed or merged PR",
+        ));
+    }
     let review = reviews::create(cx.app(), cx.repo(), pull, user, say)?;
     Ok(Reply::ok(&shown(cx, pull, &review)?))
+}
+
+fn is_final(state: &str) -> bool {
+    matches!(state, "APPROVED" | "REQUEST_CHANGES")
 }
 
 fn refuse_own(pull: &Pull, user: &User, state: &str) -> Result<(), Fail> {
@@ -160,9 +183,12 @@ fn dismiss(cx: &InRepo<'_>, pull: &Pull, id: &str, dismissed: bool) -> Outcome {
 
 /// Ask people for a review, or take that back
 pub(super) fn request(cx: &InRepo<'_>, number: i64) -> Outcome {
+    if cx.req.verb() == "GET" {
+        return Err(Fail::not_found());
+    }
     let caller = cx.user()?;
     let app = cx.app();
-    let pull = pulls::get(app, cx.repo(), number)?;
+    let pull = pulls::get(app, cx.repo(), number).map_err(|_| no_pull(cx))?;
     let removing = cx.req.verb() == "DELETE";
     let may = caller.id == pull.poster_id || is_member(cx, caller)?;
     let names = cx.req.form()?.opt_texts("reviewers")?.unwrap_or_default();

@@ -22,6 +22,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             list(cx, &sha.join("/"))
         }
         ("GET", ["commits", sha @ .., "status"]) if !sha.is_empty() => combined(cx, &sha.join("/")),
+        (_, ["commits", ..]) => Err(Fail::no_route()),
         _ => Err(Fail::wrong_verb()),
     }
 }
@@ -38,7 +39,7 @@ fn create(cx: &InRepo<'_>, spec: &str) -> Outcome {
     })?;
     let report = statuses::Report {
         state: form.text("state")?,
-        context: form.text("context")?,
+        context: form.text("context")?.trim(),
         description: form.text("description")?,
         target_url: form.text("target_url")?,
     };

@@ -148,10 +148,23 @@ fn admin(req: &Req, path: &[&str]) -> Outcome {
     }
 }
 
+/// Shortest password the forge takes
+const LEAST_PASSWORD: usize = 8;
+
 fn create_user(req: &Req) -> Outcome {
     let form = req.form()?;
     let login = form.required("username", "Username")?;
     let email = form.required("email", "Email")?;
+    if !email.contains('@') {
+        return Err(Fail::invalid("[Email]: Email"));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !login.chars().all(plain) {
+        return Err(Fail::invalid("[Username]: invalid username"));
+    }
+    if form.text("password")?.len() < LEAST_PASSWORD {
+        return Err(Fail::new(400, "PasswordIsRequired"));
+    }
     let person = ops::users::Person {
         login,
         full_name: form.text("full_name")?,
@@ -178,13 +191,15 @@ fn create_user(req: &Req) -> Outcome {
 }
 
 fn tokens(req: &Req, login: &str, path: &[&str]) -> Outcome {
-    let caller = req.need_password()?;
+    req.need_scope(&["user"])?;
     let user = ops::users::find(&req.app, login)?;
-    if caller.id != user.id && !caller.is_admin {
+    let own = |caller: &crate::auth::Caller| caller.user.id == user.id || caller.user.is_admin;
+    if !req.caller.as_ref().is_some_and(own) {
         return Err(Fail::forbidden(
             "doer should be the site admin or be same as the contextUser",
         ));
     }
+    req.need_password()?;
     match (req.verb(), path) {
         ("GET", []) => {
             let held = req

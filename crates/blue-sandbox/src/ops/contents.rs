@@ -190,7 +190,12 @@ fn edits(git: &Git, tree: Oid, files: &[FileChange]) -> Result<Vec<Edit>> {
             Action::Create | Action::Update | Action::Upload => {}
         }
         let (mode, oid) = match (&file.action, &old) {
-            (Action::Rename { replaces: false, .. }, Some(old)) => (old.mode, old.oid),
+            (
+                Action::Rename {
+                    replaces: false, ..
+                },
+                Some(old),
+            ) => (old.mode, old.oid),
             (_, old) => {
                 let mode = match old.as_ref().map(|entry| entry.mode) {
                     Some(Mode::Executable) => Mode::Executable,
@@ -236,7 +241,8 @@ fn old_entry(git: &Git, tree: Oid, file: &FileChange) -> Result<Option<Entry>> {
 fn refuse_clash(git: &Git, tree: Oid, file: &FileChange) -> Result<()> {
     let path = file.path.as_str();
     let words = |what: &str, goal: &str, at: &str| {
-        let words = format!("{what} exists where you\u{2019}re trying to create {goal} [path: {at}]");
+        let words =
+            format!("{what} exists where you\u{2019}re trying to create {goal} [path: {at}]");
         Err(Error::Invalid(words))
     };
     for (end, _) in path.match_indices('/') {

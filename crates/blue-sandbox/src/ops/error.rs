@@ -124,6 +124,8 @@ pub(crate) enum Block {
     ReviewRequests,
     Outdated,
     ProtectedFiles,
+    /// The rule wants a signed merge, and there is no key here to sign with
+    Unsigned,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;

@@ -95,15 +95,25 @@ pub(crate) fn check(
     if !verdict.mergeable || verdict.empty {
         return Err(MergeError::NotReady.into());
     }
+    let unsigned = rule
+        .as_ref()
+        .is_some_and(|rule| rule.require_signed_commits);
+    let clear = || {
+        if unsigned && !scheduling {
+            Err(MergeError::Blocked(Block::Unsigned).into())
+        } else {
+            Ok(())
+        }
+    };
     let Some(block) = blocked(app, repo, pull)? else {
-        return Ok(());
+        return clear();
     };
     let admin = app.store.read(|c| access::of_user(c, repo, Some(user)))? >= Access::Admin;
     let overrule = force
         && admin
         && !rule.is_some_and(|rule| rule.block_admin_merge_override || rule.apply_to_admins);
     if scheduling || overrule {
-        Ok(())
+        clear()
     } else {
         Err(MergeError::Blocked(block).into())
     }

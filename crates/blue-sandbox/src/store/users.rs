@@ -65,7 +65,7 @@ pub(crate) fn by_email(c: &Connection, email: &str) -> Result<Option<User>> {
 }
 
 pub(crate) fn all(c: &Connection, orgs: bool) -> Result<Vec<User>> {
-    let sql = format!("SELECT {COLUMNS} FROM users WHERE is_org = ?1 ORDER BY id");
+    let sql = format!("SELECT {COLUMNS} FROM users WHERE is_org = ?1 ORDER BY lower(login)");
     c.prepare_cached(&sql)?
         .query_map([orgs], User::row)?
         .collect()

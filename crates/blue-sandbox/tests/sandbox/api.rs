@@ -93,6 +93,7 @@ impl Api {
             .client
             .post(format!("{}/api/v1/users/{login}/tokens", self.base))
             .basic_auth(login, Some(&password))
+            .header("content-type", "application/json")
             .body(json!({"name": "t", "scopes": ["all"]}).to_string())
             .send()
             .await

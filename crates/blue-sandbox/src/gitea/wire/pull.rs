@@ -98,7 +98,7 @@ fn shape(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, Fail> {
         "state": if pull.state == State::Open { "open" } else { "closed" },
         "draft": draft,
         "is_locked": false,
-        "comments": counts + review_comments,
+        "comments": counts,
         "review_comments": review_comments,
         "additions": 0,
         "deletions": 0,

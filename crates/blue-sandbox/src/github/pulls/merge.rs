@@ -188,6 +188,7 @@ fn blocked(at: &At<'_>, pull: &Pull, block: Block) -> Result<String> {
         Block::ReviewRequests => "Review required: a requested review is missing.".to_owned(),
         Block::Outdated => "The head branch is out-of-date with the base branch.".to_owned(),
         Block::ProtectedFiles => "Changes to protected files are restricted.".to_owned(),
+        Block::Unsigned => "Commits must have verified signatures.".to_owned(),
     })
 }
 

@@ -149,5 +149,6 @@ fn words(block: Block) -> &'static str {
         Block::ReviewRequests => "a review that was asked for is missing",
         Block::Outdated => "its branch is behind the base branch",
         Block::ProtectedFiles => "it changes protected files",
+        Block::Unsigned => "it cannot be signed",
     }
 }
