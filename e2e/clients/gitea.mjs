@@ -178,6 +178,81 @@ await step('get tag', () => api.repos.repoGetTag(admin, repo, 'v2'));
 await step('get missing tag', () => api.repos.repoGetTag(admin, repo, 'v9'));
 await step('delete tag', () => api.repos.repoDeleteTag(admin, repo, 'v1'));
 
+// Cases that other servers are lenient about
+const raw = (name, method, path, body, headers = {}) =>
+  step(name, () =>
+    rec.fetch(`${url}api/v1${path}`, {
+      method, body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { Authorization: `token ${token}`, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    }).then(async (answer) => ({ data: await answer.json().catch(() => undefined) })));
+const odd = `${suffix}-odd`;
+const at = `/repos/${admin}/${odd}`;
+const many = (name, files, more = {}) => raw(name, 'POST', `${at}/contents`, { files, ...more });
+await raw('odd: create repo', 'POST', '/user/repos', { name: odd, auto_init: true, default_branch: 'main' });
+await raw('odd: readme', 'GET', `${at}/contents/README.md`);
+await raw('odd: body of nothing', 'POST', `${at}/branches`, '');
+await raw('odd: body null', 'POST', `${at}/pulls`, 'null');
+await raw('odd: no content type', 'POST', `${at}/branches`, undefined);
+await raw('odd: head', 'HEAD', `${at}/branches`);
+await raw('odd: wrong verb', 'PUT', '/repos/search');
+await raw('odd: half a basic', 'GET', at, undefined, { Authorization: 'Basic bm9jb2xvbg==' });
+await raw('odd: token as name', 'GET', '/user', undefined, { Authorization: `Basic ${b64(`${token}:whatever`)}` });
+await raw('odd: query beats header', 'GET', '/user?token=bad');
+await many('odd: default message', [
+  { operation: 'create', path: 'd/one', content: b64('1\n') },
+  { operation: 'create', path: 'two', content: b64('2\n') },
+]);
+await many('odd: default message of all kinds', [
+  { operation: 'create', path: 'three', content: b64('3\n') },
+  { operation: 'update', path: 'two', content: b64('2b\n') },
+  { operation: 'delete', path: 'README.md' },
+]);
+await many('odd: move and change', [{ operation: 'update', path: 'moved', from_path: 'three', content: b64('3b\n') }], { message: '  trimmed  \n\n' });
+await many('odd: create then update', [
+  { operation: 'create', path: 'x', content: b64('1') },
+  { operation: 'update', path: 'x', content: b64('2') },
+]);
+await many('odd: file over folder', [{ operation: 'create', path: 'd', content: b64('x') }]);
+await many('odd: folder over file', [{ operation: 'create', path: 'two/x', content: b64('x') }]);
+await many('odd: delete nowhere', [{ operation: 'delete', path: 'no/where' }]);
+await raw('odd: dot path', 'POST', `${at}/contents/d/%2e%2e/up`, { content: b64('u'), author: { name: 'Only Name' } });
+await raw('odd: git path', 'GET', `${at}/contents/.git/config`);
+await raw('odd: log', 'GET', `${at}/commits?stat=false&files=false&verification=false`);
+await raw('odd: log beyond the end', 'GET', `${at}/commits?limit=1&page=99&stat=false&files=false`);
+await raw('odd: log of no file', 'GET', `${at}/commits?path=nope`);
+await raw('odd: compare with nothing', 'GET', `${at}/compare/main...`);
+await raw('odd: raw at no commit', 'GET', `${at}/raw/two?ref=${'f'.repeat(40)}`);
+const tip = (await api.repos.repoGetBranch(admin, odd, 'main')).data.commit.id;
+await raw('odd: upper case sha', 'GET', `${at}/contents/two?ref=${tip.toUpperCase()}`);
+await raw('odd: branch for a pr', 'POST', `${at}/contents/pr`, { content: b64('p'), new_branch: 'side' });
+for (const [name, body] of [
+  ['no head', { title: 't', base: 'main' }], ['no base', { title: 't', head: 'side' }],
+  ['no fork', { title: 't', head: 'tourbob:side', base: 'main' }],
+]) await raw(`odd: pr with ${name}`, 'POST', `${at}/pulls`, body);
+await raw('odd: pr', 'POST', `${at}/pulls`, { title: 'x'.repeat(300), head: 'side', base: 'main' });
+await raw('odd: pr of another owner', 'GET', `${at}/pulls/main/tourbob:side`);
+await raw('odd: pr for nobody', 'PATCH', `${at}/pulls/1`, { assignees: ['nope'] });
+for (const [name, body] of [
+  ['no event', {}], ['another word', { event: 'APPROVE' }], ['empty comment', { event: 'COMMENT' }],
+  ['own rejection', { event: 'REQUEST_CHANGES' }], ['begun', { event: 'PENDING', body: 'begun' }], ['finished', { event: 'COMMENT', body: 'done' }],
+]) await raw(`odd: review, ${name}`, 'POST', `${at}/pulls/1/reviews`, body);
+await raw('odd: reviews', 'GET', `${at}/pulls/1/reviews?limit=1`);
+await raw('odd: reviewer nobody', 'POST', `${at}/pulls/1/requested_reviewers`, { reviewers: ['nope'] });
+const note = await raw('odd: comment', 'POST', `${at}/issues/1/comments`, { body: 'hello' });
+await raw('odd: comments of nothing', 'GET', `${at}/issues/99/comments`);
+await raw('odd: comments later', 'GET', `${at}/issues/1/comments?since=2999-01-01T00:00:00Z`);
+await raw('odd: edit comment', 'PATCH', `${at}/issues/comments/${note?.id}`, { body: 'hi' });
+await raw('odd: delete comment', 'DELETE', `${at}/issues/comments/${note?.id}`);
+await raw('odd: deleted comment', 'GET', `${at}/issues/comments/${note?.id}`);
+await raw('odd: close pr', 'PATCH', `${at}/pulls/1`, { state: 'closed' });
+await raw('odd: approve closed', 'POST', `${at}/pulls/1/reviews`, { event: 'COMMENT', body: 'late' });
+await raw('odd: prs of any state', 'GET', `${at}/pulls`);
+await raw('odd: prs beyond the end', 'GET', `${at}/pulls?limit=1&page=99`);
+await raw('odd: rule of strangers', 'POST', `${at}/branch_protections`, { rule_name: 'rel/*', enable_merge_whitelist: true, merge_whitelist_usernames: ['tourbob'], required_approvals: -1 });
+await raw('odd: rule with fewer than none', 'PATCH', `${at}/branch_protections/rel%2F*`, { required_approvals: -5 });
+await raw('odd: no such permission', 'PUT', `${at}/collaborators/tourbob`, { permission: 'owner' });
+await raw('odd: delete repo', 'DELETE', at);
+
 // An empty repository, an archived one
 await step('create empty repo', () => api.user.createCurrentUserRepo({ name: `${suffix}-empty` }));
 await step('branches of empty', () => api.repos.repoListBranches(admin, `${suffix}-empty`));

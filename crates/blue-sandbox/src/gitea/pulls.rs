@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Longest title, in characters
+/// Longest title, in columns of a screen
 const MOST_TITLE: usize = 255;
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
@@ -164,11 +164,18 @@ pub(super) fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a s
 
 /// A title as long as one may be
 fn cut(title: &str) -> String {
-    if title.chars().count() <= MOST_TITLE {
+    let width = |c: char| if c.is_ascii() { 1 } else { 2 };
+    if title.len() <= MOST_TITLE || title.chars().map(width).sum::<usize>() <= MOST_TITLE {
         return title.to_owned();
     }
-    let start: String = title.chars().take(MOST_TITLE - 1).collect();
-    format!("{start}…")
+    let mut used = 3;
+    let fits = |c: &char| {
+        used += width(*c);
+        used <= MOST_TITLE
+    };
+    let mut start: String = title.chars().take_while(fits).collect();
+    start.push('…');
+    start
 }
 
 /// The fork someone has of this repository
