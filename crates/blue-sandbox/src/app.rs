@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     config::{Flavor, Timing},
     faults::Faults,
-    git, oauth,
+    git, hex, oauth,
     ops::cache::Cache,
     store::Store,
 };
@@ -126,7 +126,7 @@ impl Shared {
         self.random
             .fill(&mut raw)
             .expect("the system has random bytes");
-        raw.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&raw)
     }
 
     /// The bare repository of a row

@@ -7,7 +7,7 @@ use ring::digest;
 
 use crate::{
     app::App,
-    oauth,
+    hex, oauth,
     store::users::{self, User},
 };
 
@@ -194,18 +194,14 @@ fn user_by_id(app: &App, id: i64) -> Option<User> {
 
 /// The store keeps this instead of the token
 pub(crate) fn hash_token(token: &str) -> String {
-    hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
+    hex::encode(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
 }
 
 /// The store keeps this instead of the password
 ///
 /// One round only: these are passwords of a sandbox, printed when it starts.
 pub(crate) fn hash_password(salt: &str, password: &str) -> String {
-    hex(digest::digest(&digest::SHA256, format!("{salt}:{password}").as_bytes()).as_ref())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest::digest(&digest::SHA256, format!("{salt}:{password}").as_bytes()).as_ref())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod git;
 mod git_http;
 mod gitea;
 mod github;
+mod hex;
 mod oauth;
 mod ops;
 mod recovery;

@@ -152,18 +152,17 @@ fn prepare(app: &App, seed: &crate::config::Seed) -> Result<Vec<UserInfo>, Error
 }
 
 fn folder(dir: Option<PathBuf>) -> Result<(PathBuf, Option<tempfile::TempDir>), Error> {
-    let (dir, temporary) = match dir {
-        Some(dir) => (dir, None),
-        None => {
-            let temporary = tempfile::Builder::new()
-                .prefix("sandbox-")
-                .tempdir()
-                .map_err(|source| Error::Dir {
-                    dir: PathBuf::new(),
-                    source,
-                })?;
-            (temporary.path().to_owned(), Some(temporary))
-        }
+    let (dir, temporary) = if let Some(dir) = dir {
+        (dir, None)
+    } else {
+        let temporary = tempfile::Builder::new()
+            .prefix("sandbox-")
+            .tempdir()
+            .map_err(|source| Error::Dir {
+                dir: PathBuf::new(),
+                source,
+            })?;
+        (temporary.path().to_owned(), Some(temporary))
     };
     fs::create_dir_all(dir.join("repos"))
         .and_then(|()| fs::canonicalize(&dir))

@@ -128,28 +128,30 @@ mod tests {
         hold(&answer(status, headers, body), &clock)
     }
 
-    const fn secs(n: u64) -> Option<Duration> {
-        Some(Duration::from_secs(n))
-    }
-
     #[test]
     fn times_to_wait() {
         assert_eq!(
             seen(429, &[("retry-after", "7")], ""),
-            Hold::Limited(secs(7))
+            Hold::Limited(Some(Duration::from_secs(7)))
         );
         let date = "Sun, 06 Nov 1994 08:50:37 GMT";
         assert_eq!(
             seen(429, &[("retry-after", date)], ""),
-            Hold::Limited(secs(60))
+            Hold::Limited(Some(Duration::from_mins(1)))
         );
         let server = [
             ("retry-after", date),
             ("date", "Sun, 06 Nov 1994 08:50:27 GMT"),
         ];
-        assert_eq!(seen(429, &server, ""), Hold::Limited(secs(10)));
+        assert_eq!(
+            seen(429, &server, ""),
+            Hold::Limited(Some(Duration::from_secs(10)))
+        );
         let past = "Sun, 06 Nov 1994 08:00:00 GMT";
-        assert_eq!(seen(503, &[("retry-after", past)], ""), Hold::Busy(secs(0)));
+        assert_eq!(
+            seen(503, &[("retry-after", past)], ""),
+            Hold::Busy(Some(Duration::ZERO))
+        );
         assert_eq!(
             seen(429, &[("retry-after", "soon")], ""),
             Hold::Limited(None)
@@ -165,16 +167,25 @@ mod tests {
             ("x-ratelimit-reset", "784111877"),
         ];
         let primary = r#"{"message":"API rate limit exceeded for user ID 1."}"#;
-        assert_eq!(seen(403, &spent, primary), Hold::Limited(secs(100)));
-        assert_eq!(seen(429, &spent, primary), Hold::Limited(secs(100)));
+        assert_eq!(
+            seen(403, &spent, primary),
+            Hold::Limited(Some(Duration::from_secs(100)))
+        );
+        assert_eq!(
+            seen(429, &spent, primary),
+            Hold::Limited(Some(Duration::from_secs(100)))
+        );
         // The last request of the hour may be refused for its own sake.
         let refused = r#"{"message":"Must have admin rights to Repository."}"#;
         assert_eq!(seen(403, &spent, refused), Hold::No);
         let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
-        assert_eq!(seen(403, &[], secondary), Hold::Limited(secs(60)));
+        assert_eq!(
+            seen(403, &[], secondary),
+            Hold::Limited(Some(Duration::from_mins(1)))
+        );
         assert_eq!(
             seen(403, &[("retry-after", "5")], secondary),
-            Hold::Limited(secs(5))
+            Hold::Limited(Some(Duration::from_secs(5)))
         );
         assert_eq!(seen(403, &[], refused), Hold::No);
     }

@@ -114,7 +114,7 @@ async fn layer(State(app): State<App>, request: Request, next: Next) -> Response
 
 async fn add(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Response {
     if !app.faults.allowed {
-        return web::not_found().await;
+        return web::not_found(headers).await;
     }
     if headers
         .get("sec-fetch-site")
@@ -138,9 +138,9 @@ async fn add(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Respons
     (StatusCode::CREATED, Json(shown)).into_response()
 }
 
-async fn list(State(app): State<App>) -> Response {
+async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
     if !app.faults.allowed {
-        return web::not_found().await;
+        return web::not_found(headers).await;
     }
     let rules = app
         .faults
@@ -150,9 +150,9 @@ async fn list(State(app): State<App>) -> Response {
     Json(rules.active.iter().map(Rule::show).collect::<Value>()).into_response()
 }
 
-async fn clear(State(app): State<App>) -> Response {
+async fn clear(State(app): State<App>, headers: HeaderMap) -> Response {
     if !app.faults.allowed {
-        return web::not_found().await;
+        return web::not_found(headers).await;
     }
     app.faults
         .rules
@@ -163,9 +163,9 @@ async fn clear(State(app): State<App>) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn remove(State(app): State<App>, Path(id): Path<String>) -> Response {
+async fn remove(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     if !app.faults.allowed {
-        return web::not_found().await;
+        return web::not_found(headers).await;
     }
     let mut rules = app
         .faults

@@ -124,18 +124,20 @@ impl Commit {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut text = format!("tree {}\n", self.tree);
-        for parent in &self.parents {
-            text += &format!("parent {parent}\n");
-        }
-        text += &format!(
-            "author {}\ncommitter {}\n",
-            self.author.line(),
-            self.committer.line()
-        );
+        let parents: String = self
+            .parents
+            .iter()
+            .map(|oid| ["parent ", &oid.to_string(), "\n"].concat())
+            .collect();
         let message = self.message.replace('\0', "");
-        text += &format!("\n{}\n", message.trim_end());
-        text.into_bytes()
+        format!(
+            "tree {}\n{parents}author {}\ncommitter {}\n\n{}\n",
+            self.tree,
+            self.author.line(),
+            self.committer.line(),
+            message.trim_end()
+        )
+        .into_bytes()
     }
 }
 

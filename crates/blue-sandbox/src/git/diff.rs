@@ -66,16 +66,7 @@ impl Repo {
         self.hold_empty_tree(from)?;
         let (from, to) = (from.to_string(), to.to_string());
         Ok(self
-            .git(&[
-                "diff-tree",
-                "-p",
-                "-r",
-                "-M",
-                "--full-index",
-                "--binary",
-                &from,
-                &to,
-            ])?
+            .git(&["diff-tree", "-p", "-r", "-M", &from, &to])?
             .text())
     }
 

@@ -6,10 +6,9 @@ use super::{Commit, Error, Oid, Repo, Result};
 #[derive(Debug, Clone)]
 pub(crate) enum Merged {
     Tree(Oid),
-    /// The branches conflict; git's own words and the files
+    /// The branches conflict; git's own words
     Conflict {
         words: String,
-        files: Vec<String>,
     },
 }
 
@@ -35,11 +34,14 @@ impl Repo {
         match (output.code, tree) {
             (0, Some(tree)) => Ok(Merged::Tree(tree)),
             (1, Some(_)) => {
-                let files = fields.by_ref().take_while(|field| !field.is_empty());
-                let files = files.map(str::to_owned).collect();
+                // The files come first, up to an empty field.
+                fields
+                    .by_ref()
+                    .take_while(|field| !field.is_empty())
+                    .for_each(drop);
                 // What follows: a count, that many paths, a kind and a message, again and again.
                 let words: String = fields.filter(|field| field.ends_with('\n')).collect();
-                Ok(Merged::Conflict { words, files })
+                Ok(Merged::Conflict { words })
             }
             _ => Err(Error::Command {
                 command: "merge-tree".to_owned(),

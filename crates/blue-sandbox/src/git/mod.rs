@@ -20,7 +20,7 @@ pub(crate) use self::{
     commit::{Commit, Signature, Tag},
     diff::{Change, ChangeKind, Diff},
     merge::Merged,
-    object::{Kind, Object},
+    object::Kind,
     oid::Oid,
     process::HERMETIC,
     refs::{Expect, valid_branch_name},

@@ -153,8 +153,7 @@ impl Repo {
 
     fn read_packed(&self, oid: Oid) -> Result<Object> {
         let no_pack = fs::read_dir(self.path().join("objects/pack"))
-            .map(|mut files| files.next().is_none())
-            .unwrap_or(true);
+            .map_or(true, |mut files| files.next().is_none());
         if no_pack && !self.path().join("objects/info/alternates").exists() {
             return Err(Error::Missing(oid));
         }

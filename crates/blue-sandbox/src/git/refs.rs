@@ -99,21 +99,19 @@ impl Repo {
             }
             _ => {}
         }
-        match new {
-            Some(oid) => lock.commit(oid),
-            None => {
-                if self.packed()?.iter().any(|(packed, _)| packed == name) {
-                    drop(lock);
-                    return self.git(&["update-ref", "-d", name]).map(drop);
-                }
-                if found.is_some() {
-                    fs::remove_file(&path)?;
-                }
-                drop(lock);
-                self.prune_folders(&path);
-                Ok(())
-            }
+        if let Some(oid) = new {
+            return lock.commit(oid);
         }
+        if self.packed()?.iter().any(|(packed, _)| packed == name) {
+            drop(lock);
+            return self.git(&["update-ref", "-d", name]).map(drop);
+        }
+        if found.is_some() {
+            fs::remove_file(&path)?;
+        }
+        drop(lock);
+        self.prune_folders(&path);
+        Ok(())
     }
 
     /// Remove lock files a killed process left behind
@@ -279,7 +277,7 @@ fn collect(dir: &Path, prefix: &str, found: &mut Vec<(String, Oid)>) -> Result<(
         let name = format!("{prefix}{name}");
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), found)?;
-        } else if !name.ends_with(".lock")
+        } else if !is_lock(&name)
             && let Ok(text) = fs::read_to_string(entry.path())
             && let Some(oid) = Oid::parse(text.trim())
         {
@@ -310,6 +308,11 @@ pub(crate) fn valid_branch_name(name: &str) -> bool {
     valid_ref_part(name) && !name.starts_with('-') && name != "HEAD"
 }
 
+/// Git's own lock files; it knows them in lower case only
+fn is_lock(name: &str) -> bool {
+    name.strip_suffix(".lock").is_some()
+}
+
 fn valid_ref_part(name: &str) -> bool {
     !name.is_empty()
         && !name.ends_with('.')
@@ -321,7 +324,7 @@ fn valid_ref_part(name: &str) -> bool {
             .any(|c| c.is_ascii_control() || " ~^:?*[\\".contains(c))
         && name
             .split('/')
-            .all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
+            .all(|part| !part.is_empty() && !part.starts_with('.') && !is_lock(part))
 }
 
 #[cfg(test)]

@@ -14,6 +14,21 @@ use crate::{
     store::checks::{Job, Run},
 };
 
+/// What a list of runs can be narrowed to
+const STATES: &[&str] = &[
+    "pending",
+    "queued",
+    "waiting",
+    "in_progress",
+    "completed",
+    "success",
+    "failure",
+    "cancelled",
+    "skipped",
+    "neutral",
+    "action_required",
+];
+
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
     let (app, repo) = (cx.app(), cx.repo());
     // Forgejo 11 has tasks and dispatch, and nothing else of this.
@@ -115,19 +130,6 @@ fn list(cx: &InRepo<'_>) -> Outcome {
         None => None,
     };
     let status = filter("status");
-    const STATES: &[&str] = &[
-        "pending",
-        "queued",
-        "waiting",
-        "in_progress",
-        "completed",
-        "success",
-        "failure",
-        "cancelled",
-        "skipped",
-        "neutral",
-        "action_required",
-    ];
     if let Some(bad) = status.filter(|status| !STATES.contains(status)) {
         return Err(Fail::new(400, &format!("Invalid status {bad}")));
     }

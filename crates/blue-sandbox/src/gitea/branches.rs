@@ -1,5 +1,7 @@
 //! Branches
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -46,12 +48,13 @@ fn list(cx: &InRepo<'_>) -> Outcome {
         ));
     }
     if all.is_empty() {
-        return Ok(page.counted(&Value::Null, 0));
+        return Ok(Reply::counted(&Value::Null, 0));
     }
     all.sort();
     let mut rows = Vec::new();
+    let mut known = HashMap::new();
     for (_, name, oid) in page.slice(&all) {
-        rows.push(branch(cx, name, *oid)?);
+        rows.push(branch_with(cx, name, *oid, &mut known)?);
     }
     Ok(page.linked(cx.req, &rows.into(), all.len()))
 }
@@ -146,8 +149,22 @@ fn update(cx: &InRepo<'_>, name: &str) -> Outcome {
 }
 
 fn branch(cx: &InRepo<'_>, name: &str, oid: Oid) -> Result<Value, Fail> {
+    branch_with(cx, name, oid, &mut HashMap::new())
+}
+
+/// One row; many branches share a commit, which is described once
+fn branch_with(
+    cx: &InRepo<'_>,
+    name: &str,
+    oid: Oid,
+    known: &mut HashMap<Oid, Value>,
+) -> Result<Value, Fail> {
     let (app, repo) = (cx.app(), cx.repo());
-    let commit = commits::get(app, repo, oid)?;
+    let commit = match known.get(&oid) {
+        Some(commit) => commit.clone(),
+        None => wire::payload_commit(cx, oid, &commits::get(app, repo, oid)?)?,
+    };
+    known.insert(oid, commit.clone());
     let rule = protection::of_branch(app, repo, name)?;
     let (push, merge) = rights(cx, rule.as_ref())?;
     let of = rule.as_ref().map(|found| &found.rule);
@@ -156,7 +173,7 @@ fn branch(cx: &InRepo<'_>, name: &str, oid: Oid) -> Result<Value, Fail> {
         .unwrap_or_default();
     Ok(json!({
         "name": name,
-        "commit": wire::payload_commit(cx, oid, &commit)?,
+        "commit": commit,
         "protected": rule.is_some(),
         "required_approvals": of.map_or(0, |rule| rule.required_approvals),
         "enable_status_check": of.is_some_and(|rule| rule.enable_status_check),

@@ -112,8 +112,15 @@ fn compare(cx: &InRepo<'_>, spec: &str) -> Outcome {
         .split_once("...")
         .or_else(|| spec.split_once(".."))
         .unwrap_or((cx.repo().default_branch.as_str(), spec));
-    let head = head.rsplit_once(':').map_or(head, |(_, branch)| branch);
-    let found = commits::compare(cx.app(), cx.repo(), base, head).map_err(|_| Fail::not_found())?;
+    let missing = |_| Fail::not_found();
+    let (other, branch) = super::pulls::head_of(cx, head)?;
+    let borrowed = if other.id == cx.repo().id {
+        None
+    } else {
+        Some(commits::borrow(cx.app(), cx.repo(), &other, branch).map_err(missing)?)
+    };
+    let head = borrowed.map_or_else(|| branch.to_owned(), |tip| tip.to_string());
+    let found = commits::compare(cx.app(), cx.repo(), base, &head).map_err(missing)?;
     let mut rows = Vec::new();
     for (oid, commit) in &found.commits {
         rows.push(wire::commit(cx, *oid, commit, parts(cx.req))?);

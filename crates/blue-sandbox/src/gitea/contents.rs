@@ -65,9 +65,7 @@ fn read(cx: &InRepo<'_>, path: &str) -> Outcome {
     if entry.mode != Mode::Tree {
         return Ok(Reply::ok(&at.file(cx, path, &entry)?));
     }
-    let mut entries = app.git(repo.id).tree(entry.oid)?;
-    // Folders come first, each group by name.
-    entries.sort_by(|a, b| (a.mode != Mode::Tree, &a.name).cmp(&(b.mode != Mode::Tree, &b.name)));
+    let entries = app.git(repo.id).tree(entry.oid)?;
     Ok(Reply::ok(&at.folder(cx, path, &entries)?))
 }
 
@@ -99,7 +97,7 @@ impl At {
     fn folder(&self, cx: &InRepo<'_>, dir: &str, entries: &[Entry]) -> Result<Value, Fail> {
         let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
         let last = commits::last(cx.app(), cx.repo(), self.commit, dir, &names)?;
-        let mut list = Vec::new();
+        let mut rows = Vec::new();
         for entry in entries {
             let path = if dir.is_empty() {
                 entry.name.clone()
@@ -107,9 +105,9 @@ impl At {
                 format!("{dir}/{}", entry.name)
             };
             let by = last.get(&entry.name).map(|(oid, commit)| (*oid, commit));
-            list.push(self.shape(cx, &path, entry, by, false)?);
+            rows.push(self.shape(cx, &path, entry, by, false)?);
         }
-        Ok(list.into())
+        Ok(rows.into())
     }
 
     fn file(&self, cx: &InRepo<'_>, path: &str, entry: &Entry) -> Result<Value, Fail> {
@@ -370,14 +368,13 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
     };
     let mut shown = Vec::new();
     for file in &files {
-        shown.push(match file.action {
-            // What was deleted comes back as nothing.
-            Action::Delete => Value::Null,
-            _ => {
-                let entry = contents::entry(cx.app(), cx.repo(), done.commit, &file.path)?;
-                at.file(cx, &file.path, &entry)?
-            }
-        });
+        // What was deleted comes back as nothing.
+        if matches!(file.action, Action::Delete) {
+            shown.push(Value::Null);
+            continue;
+        }
+        let entry = contents::entry(cx.app(), cx.repo(), done.commit, &file.path)?;
+        shown.push(at.file(cx, &file.path, &entry)?);
     }
     let shown: Value = if shown.is_empty() {
         Value::Null

@@ -205,7 +205,6 @@ impl From<ops::Error> for Fail {
                 "sha does not match [given: {given}, expected: {expected}]"
             )),
             E::BranchMoved => Self::new(409, "merge push out of date"),
-            E::MissingSha => Self::invalid("[SHA]: Required"),
             E::PushForbidden(user) => {
                 Self::forbidden(&format!("user cannot commit to repo [user: {user}]"))
             }
@@ -216,7 +215,6 @@ impl From<ops::Error> for Fail {
             E::DefaultBranch => {
                 Self::forbidden("can not delete default or pull request target branch")
             }
-            E::BadOperation(words) => Self::new(500, &words),
             E::SamePathTwice(path) => {
                 Self::invalid(&format!("repository file already exists [path: {path}]"))
             }
@@ -248,7 +246,6 @@ fn not_found(what: &What) -> Fail {
         }
         What::Ref(name) => Fail::missing("", &[&no_object(name, "")]),
         What::Path(path) => Fail::missing("GetContentsOrList", &[&no_object("", path)]),
-        What::Object(id) => Fail::missing("", &[&no_object(id, "")]),
         What::User(name) => Fail::new(404, &format!("user redirect does not exist [name: {name}]")),
         What::Workflow(name) => Fail::new(404, &format!("workflow \"{name}\" not found")),
         _ => Fail::not_found(),

@@ -2,7 +2,12 @@
 
 use jiff::{Timestamp, fmt::strtime};
 
-use super::{Outcome, fail::Fail, reply::Reply, request::InRepo};
+use super::{
+    Outcome,
+    fail::Fail,
+    reply::{CACHE, Reply},
+    request::InRepo,
+};
 use crate::{
     git::{Kind, Mode},
     ops::{self, commits},
@@ -45,7 +50,9 @@ fn file(cx: &InRepo<'_>, path: &str, raw: bool) -> Outcome {
     let name = path.rsplit('/').next().unwrap_or(path);
     let kind = media_type(&data, entry.mode);
     if !raw {
-        return Ok(Reply::bytes(200, data).with("content-type", kind));
+        return Ok(Reply::bytes(200, data)
+            .with("content-type", kind)
+            .with("cache-control", CACHE));
     }
     let etag = format!("\"{}\"", entry.oid);
     let (dir, leaf) = path.rsplit_once('/').unwrap_or(("", path));

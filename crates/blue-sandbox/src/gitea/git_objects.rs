@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::{
     Outcome, commits as commit_pages,
     fail::{self, Fail},
-    reply::{Page, Reply},
+    reply::Reply,
     request::InRepo,
     wire,
 };
 use crate::{
     git::{Entry, Kind, Mode, Oid},
-    ops::{self, commits},
+    ops::commits,
 };
 
 const TREE_ROWS: usize = 1000;
@@ -39,14 +39,13 @@ fn tree(cx: &InRepo<'_>, spec: &str) -> Outcome {
     let git = cx.app().git(cx.repo().id);
     let missing = || Fail::new(400, &format!("sha not found [{spec}]"));
     // The answer names what was asked for: the commit, or the tree itself.
-    let (named, root) = match commits::resolve(cx.app(), cx.repo(), spec) {
-        Ok(commit) => (commit, git.commit(commit)?.tree),
-        Err(_) => {
-            let oid = Oid::parse(spec).ok_or_else(missing)?;
-            match git.stat(oid) {
-                Ok((Kind::Tree, _)) => (oid, oid),
-                _ => return Err(missing()),
-            }
+    let (named, root) = if let Ok(commit) = commits::resolve(cx.app(), cx.repo(), spec) {
+        (commit, git.commit(commit)?.tree)
+    } else {
+        let oid = Oid::parse(spec).ok_or_else(missing)?;
+        match git.stat(oid) {
+            Ok((Kind::Tree, _)) => (oid, oid),
+            _ => return Err(missing()),
         }
     };
     let mut entries = Vec::new();
@@ -80,7 +79,7 @@ fn tree(cx: &InRepo<'_>, spec: &str) -> Outcome {
         "page": page,
         "total_count": entries.len(),
     });
-    Ok(Page::of(cx.req).counted(&value, entries.len()))
+    Ok(Reply::counted(&value, entries.len()))
 }
 
 fn row(cx: &InRepo<'_>, entry: &Entry) -> Result<Value, Fail> {
@@ -162,6 +161,6 @@ fn tag(cx: &InRepo<'_>, sha: &str) -> Outcome {
             "url": format!("{}/git/commits/{}", cx.api_url(), tag.target),
             "sha": tag.target,
         },
-        "verification": wire::verification(&ops::commits::get(cx.app(), cx.repo(), commit)?),
+        "verification": wire::verification(&commits::get(cx.app(), cx.repo(), commit)?),
     })))
 }

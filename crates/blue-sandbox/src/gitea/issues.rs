@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     ops::{self, pulls},
-    store::pulls::{self as rows, Comment, Pull, State},
+    store::{
+        pulls::{self as rows, Comment, Pull, State},
+        reviews::Review,
+    },
 };
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
@@ -32,7 +35,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             for row in &all {
                 list.push(comment(cx, row)?);
             }
-            Ok(Page::of(cx.req).counted(&list.into(), all.len()))
+            Ok(Reply::counted(&list.into(), all.len()))
         }
         ("POST", Some(number), ["issues", _, "comments"]) => {
             let user = cx.user()?;
@@ -99,6 +102,8 @@ fn shown(cx: &InRepo<'_>, pull: &Pull) -> Result<Value, Fail> {
         .read(|c| rows::comments(c, repo.id, pull.number))
         .map_err(ops::Error::from)?
         .len();
+    let spoken = |review: &&Review| !matches!(review.state.as_str(), "REQUEST_REVIEW" | "PENDING");
+    let comments = comments + ops::reviews::list(app, pull)?.iter().filter(spoken).count();
     let page = format!("{}/pulls/{}", cx.web_url(), pull.number);
     let merged = pull.state == State::Merged;
     Ok(json!({

@@ -37,6 +37,7 @@ use axum::{
 };
 use http::{Method, StatusCode};
 
+pub(crate) use self::wire::avatar;
 use self::{
     fail::Fail,
     reply::Reply,
@@ -64,9 +65,8 @@ pub(crate) fn routes() -> Router<App> {
 
 async fn door(State(app): State<App>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let body = match to_bytes(body, MAX_BODY).await {
-        Ok(body) => body,
-        Err(_) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "request body too large\n"),
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return plain(StatusCode::PAYLOAD_TOO_LARGE, "request body too large\n");
     };
     app.blocking(move |app| {
         let head = parts.method == Method::HEAD;

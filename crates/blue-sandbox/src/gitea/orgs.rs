@@ -123,7 +123,7 @@ fn one(req: &Req, name: &str, path: &[&str]) -> Outcome {
                 .map_err(ops::Error::from)?;
             Ok(Reply::empty(204))
         }
-        ("GET", ["teams"]) => Ok(Page::of(req).counted(&json!([owners_team(&org)]), 1)),
+        ("GET", ["teams"]) => Ok(Reply::counted(&json!([owners_team(&org)]), 1)),
         (_, [] | ["repos" | "members" | "teams"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }

@@ -52,7 +52,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
 }
 
 fn fill(cx: &InRepo<'_>, form: &Form, rule: &mut Rule) -> Result<(), Fail> {
-    let mut flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
+    let flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
         *field = form.opt_flag(name)?.unwrap_or(*field);
         Ok(())
     };
@@ -97,7 +97,7 @@ fn fill(cx: &InRepo<'_>, form: &Form, rule: &mut Rule) -> Result<(), Fail> {
         &mut rule.block_admin_merge_override,
     )?;
     flag("apply_to_admins", &mut rule.apply_to_admins)?;
-    let mut people = |name: &str, field: &mut Vec<String>| -> Result<(), Fail> {
+    let people = |name: &str, field: &mut Vec<String>| -> Result<(), Fail> {
         let Some(logins) = form.opt_texts(name)? else {
             return Ok(());
         };

@@ -51,10 +51,8 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
         ("POST", Some(number), ["update"]) => merge::update(cx, number),
         (_, Some(number), ["reviews", rest @ ..]) => reviews::answer(cx, number, rest),
         (_, Some(number), ["requested_reviewers"]) => reviews::request(cx, number),
-        ("GET", None, []) if path[1].ends_with(".diff") || path[1].ends_with(".patch") => {
-            text(cx, path[1])
-        }
-        ("GET", _, [head @ ..]) if !head.is_empty() => by_branches(cx, &path[1..]),
+        ("GET", None, []) => text(cx, path[1]),
+        ("GET", _, head) if !head.is_empty() => by_branches(cx, &path[1..]),
         (_, Some(_), [] | ["files" | "commits" | "update"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }
@@ -108,6 +106,9 @@ fn create(cx: &InRepo<'_>) -> Outcome {
         return Err(ops::Error::SameBranch.into());
     }
     let (head_repo, head) = head_of(cx, head)?;
+    if app.git(repo.id).branch(base)?.is_none() {
+        return Err(Fail::not_found());
+    }
     refuse_unknown_assignee(cx, &form)?;
     let new = pulls::New {
         title,
@@ -139,7 +140,7 @@ fn create(cx: &InRepo<'_>) -> Outcome {
 }
 
 /// `branch`, `owner:branch` or `owner/repo:branch`
-fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a str), Fail> {
+pub(super) fn head_of<'a>(cx: &InRepo<'_>, head: &'a str) -> Result<(Repo, &'a str), Fail> {
     let Some((place, branch)) = head.split_once(':') else {
         return Ok((cx.repo().clone(), head));
     };
@@ -316,6 +317,9 @@ fn listed(cx: &InRepo<'_>, page: Page, rows: &Value, total: usize) -> Reply {
 fn text(cx: &InRepo<'_>, name: &str) -> Outcome {
     let (number, kind) = name.rsplit_once('.').unwrap_or((name, ""));
     let number = number.parse().map_err(|_| Fail::not_found())?;
+    if !matches!(kind, "diff" | "patch") {
+        return Err(Fail::no_route());
+    }
     let pull = pulls::get(cx.app(), cx.repo(), number)?;
     let git = cx.app().git(cx.repo().id);
     Ok(Reply::text(if kind == "patch" {

@@ -40,6 +40,13 @@ impl Reply {
         Self::json(201, value)
     }
 
+    /// A list with its count
+    pub(super) fn counted(value: &Value, total: usize) -> Self {
+        Self::ok(value)
+            .with("x-total-count", &total.to_string())
+            .with("access-control-expose-headers", "X-Total-Count")
+    }
+
     pub(super) fn empty(status: u16) -> Self {
         Self {
             status,
@@ -148,16 +155,9 @@ impl Page {
         total.div_ceil(self.rows).max(1)
     }
 
-    /// A list with its count
-    pub(super) fn counted(self, value: &Value, total: usize) -> Reply {
-        Reply::ok(value)
-            .with("x-total-count", &total.to_string())
-            .with("access-control-expose-headers", "X-Total-Count")
-    }
-
     /// A list with its count and links to the other pages
     pub(super) fn linked(self, req: &Req, value: &Value, total: usize) -> Reply {
-        let reply = self.counted(value, total);
+        let reply = Reply::counted(value, total);
         match self.links(req, total) {
             Some(links) => reply
                 .with("link", &links)

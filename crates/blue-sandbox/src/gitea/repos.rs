@@ -20,7 +20,6 @@ use crate::{
 };
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
-    let page = Page::of(cx.req);
     match (cx.req.verb(), path) {
         ("GET", []) => Ok(Reply::ok(&wire::repo(cx.app(), &cx.found, cx.access)?)),
         ("PATCH", []) => edit(cx),
@@ -41,13 +40,13 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             listed(cx.req, forks)
         }
         ("POST", ["forks"]) => fork(cx),
-        ("GET", ["topics"]) => Ok(page.counted(&json!({"topics": []}), 0)),
+        ("GET", ["topics"]) => Ok(Reply::counted(&json!({"topics": []}), 0)),
         ("GET", ["languages"]) => Ok(Reply::ok(&json!({}))),
         ("GET", ["hooks"]) => {
             cx.need_admin()?;
-            Ok(page.counted(&json!([]), 0))
+            Ok(Reply::counted(&json!([]), 0))
         }
-        ("GET", ["releases" | "labels" | "milestones"]) => Ok(page.counted(&json!([]), 0)),
+        ("GET", ["releases" | "labels" | "milestones"]) => Ok(Reply::counted(&json!([]), 0)),
         (_, [] | ["forks" | "topics" | "languages"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }
@@ -126,10 +125,10 @@ fn fork(cx: &InRepo<'_>) -> Outcome {
         None => user.clone(),
     };
     let name = form.opt_text("name")?.unwrap_or(&cx.repo().name);
-    let fork = ops::repos::fork(cx.app(), &cx.found, &owner, name)?;
+    let copy = ops::repos::fork(cx.app(), &cx.found, &owner, name)?;
     Ok(Reply::json(
         202,
-        &wire::repo(cx.app(), &fork, Access::Owner)?,
+        &wire::repo(cx.app(), &copy, Access::Owner)?,
     ))
 }
 
@@ -172,7 +171,7 @@ fn edit(cx: &InRepo<'_>) -> Outcome {
 }
 
 fn settings(form: &Form, to: &mut Settings) -> Result<(), Fail> {
-    let mut text = |name: &str, field: &mut String| -> Result<(), Fail> {
+    let text = |name: &str, field: &mut String| -> Result<(), Fail> {
         if let Some(value) = form.opt_text(name)? {
             value.clone_into(field);
         }
@@ -181,7 +180,7 @@ fn settings(form: &Form, to: &mut Settings) -> Result<(), Fail> {
     text("description", &mut to.description)?;
     text("website", &mut to.website)?;
     text("default_merge_style", &mut to.default_merge_style)?;
-    let mut flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
+    let flag = |name: &str, field: &mut bool| -> Result<(), Fail> {
         *field = form.opt_flag(name)?.unwrap_or(*field);
         Ok(())
     };
@@ -234,6 +233,7 @@ pub(super) fn list_own(req: &Req, user: &User) -> Outcome {
             own.push(repo);
         }
     }
+    own.sort_by(|a, b| a.name.cmp(&b.name));
     listed(req, own)
 }
 

@@ -99,7 +99,7 @@ fn combined(cx: &InRepo<'_>, spec: &str) -> Outcome {
         "url": if forgejo_none { String::new() } else { format!("{commit_url}/status") },
     });
     if cx.app().is_forgejo() {
-        return Ok(page.counted(&value, latest.len()));
+        return Ok(Reply::counted(&value, latest.len()));
     }
     Ok(page.linked(cx.req, &value, latest.len()))
 }

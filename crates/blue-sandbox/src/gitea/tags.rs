@@ -26,7 +26,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
                 rows.push(shown(cx, tag)?);
             }
             // The count is given, links are not.
-            Ok(page.counted(&rows.into(), all.len()))
+            Ok(Reply::counted(&rows.into(), all.len()))
         }
         ("POST", "") => create(cx),
         ("GET", name) => {

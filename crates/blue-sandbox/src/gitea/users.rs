@@ -195,7 +195,7 @@ fn tokens(req: &Req, login: &str, path: &[&str]) -> Outcome {
             let page = Page::of(req);
             let show = |token: &Token| shown(req, token, "", true);
             let list: Value = page.slice(&held).iter().map(show).collect();
-            Ok(page.counted(&list, held.len()))
+            Ok(Reply::counted(&list, held.len()))
         }
         ("POST", []) => create_token(req, &user, &req.form()?),
         ("DELETE", [which]) => {

@@ -4,10 +4,9 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::StatusCode;
 use serde_json::json;
 
-use super::{json, key};
+use super::key;
 use crate::app::App;
 
 /// `GET /.well-known/openid-configuration`
@@ -31,13 +30,13 @@ pub(super) async fn configuration(State(app): State<App>) -> Response {
         "code_challenge_methods_supported": ["plain", "S256"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
     });
-    json(StatusCode::OK, &body)
+    axum::Json(body).into_response()
 }
 
 /// `GET /login/oauth/keys`
 pub(super) async fn keys(State(app): State<App>) -> Response {
     app.blocking(|app| match key(app) {
-        Ok(key) => json(StatusCode::OK, &json!({"keys": [key.jwk()]})),
+        Ok(key) => axum::Json(json!({"keys": [key.jwk()]})).into_response(),
         Err(failure) => failure.into_response(),
     })
     .await

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, StatusCode, header};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::{
     Failure,
@@ -23,12 +23,19 @@ use crate::{
     web::layout::{Viewer, Width, page, send},
 };
 
+/// What stays as it is in a query
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
 /// Remembers across the form where to go after signing in
 const REDIRECT: &str = "redirect_to";
 
 /// Send somebody who is not signed in to the form, and back to `here` after it
 pub(super) fn first(app: &App, here: &str) -> Response {
-    let encoded = utf8_percent_encode(here, NON_ALPHANUMERIC).to_string();
+    let encoded = utf8_percent_encode(here, QUERY).to_string();
     if app.is_forgejo() {
         let mut response = see_other("/user/login");
         response
@@ -60,7 +67,7 @@ pub(super) async fn form(
             Err(failure) => return failure.into_response(),
         };
         if let Some(wanted) = local(&wanted) {
-            let encoded = utf8_percent_encode(wanted, NON_ALPHANUMERIC).to_string();
+            let encoded = utf8_percent_encode(wanted, QUERY).to_string();
             response
                 .headers_mut()
                 .append(header::SET_COOKIE, set_cookie(REDIRECT, &encoded));

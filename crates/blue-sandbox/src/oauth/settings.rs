@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     app::App,
-    web::layout::{Viewer, Width, not_found, page, send},
+    web::layout::{Viewer, Width, page, send},
 };
 
 const HERE: &str = "/user/settings/applications";
@@ -90,16 +90,16 @@ pub(super) async fn revoke(
         let Some(user) = session.and_then(|session| session.user) else {
             return login::first(app, HERE);
         };
-        let gone = match grant.parse() {
-            Ok(grant) => app.store.write(|c| rows::delete_grant(c, user.id, grant)),
-            Err(_) => Ok(false),
-        };
-        match gone {
-            Ok(true) if wants_page(&headers) => see_other(HERE),
-            Ok(true) => json(StatusCode::OK, &json!({"redirect": HERE})),
-            Ok(false) => not_found(&Viewer(Some(user.login))),
-            Err(error) => Failure::from(error).into_response(),
+        // A grant that is gone already is as good as one that goes now.
+        if let Ok(grant) = grant.parse()
+            && let Err(error) = app.store.write(|c| rows::delete_grant(c, user.id, grant))
+        {
+            return Failure::from(error).into_response();
         }
+        if wants_page(&headers) {
+            return see_other(HERE);
+        }
+        json(StatusCode::OK, &json!({"redirect": HERE}))
     })
     .await
 }

@@ -6,12 +6,12 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Failure,
+    Failure, bad_credential,
     fields::Fields,
     json,
     jwt::{ACCESS, Claims, REFRESH},
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::hash_token,
+    auth::{self, hash_token},
     store::users::{self, User},
 };
 
@@ -52,13 +52,21 @@ fn because<T>(code: &'static str, words: impl Into<String>) -> Result<T, Refusal
 }
 
 pub(super) async fn issue(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Response {
-    app.blocking(move |app| match answer(app, &headers, &body) {
-        Ok(tokens) => json(StatusCode::OK, &tokens),
-        Err(Refusal::Because(error, words)) => {
-            let body = json!({"error": error, "error_description": words});
-            json(StatusCode::BAD_REQUEST, &body)
+    app.blocking(move |app| {
+        // The auth layer looks at a token first, even where none is wanted.
+        if let Some(token) = headers.get(header::AUTHORIZATION).and_then(sent_token)
+            && auth::bearer(app, token).is_none()
+        {
+            return bad_credential(app);
         }
-        Err(Refusal::Broken(failure)) => failure.into_response(),
+        match answer(app, &headers, &body) {
+            Ok(tokens) => json(StatusCode::OK, &tokens),
+            Err(Refusal::Because(error, words)) => {
+                let body = json!({"error": error, "error_description": words});
+                json(StatusCode::BAD_REQUEST, &body)
+            }
+            Err(Refusal::Broken(failure)) => failure.into_response(),
+        }
     })
     .await
 }
@@ -101,6 +109,14 @@ fn client_of(headers: &HeaderMap, fields: &Fields) -> Result<(String, String), R
         }
     }
     Ok((name, password))
+}
+
+fn sent_token(header: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    ["bearer", "token"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+        .then_some(token)
 }
 
 /// Name and password of a Basic header
@@ -246,6 +262,8 @@ fn identity(
             format!("{}/{}", app.root_url, user.login).into(),
         );
         claims.insert("picture".into(), super::userinfo::picture(app, user).into());
+        claims.insert("locale".into(), "en-US".into());
+        claims.insert("updated_at".into(), (user.created_at / 1000).into());
     }
     if scope::names(&grant.scope, "email") {
         claims.insert("email".into(), user.email.clone().into());

@@ -75,7 +75,7 @@ pub(super) fn display_name(user: &User) -> String {
 }
 
 pub(super) fn picture(app: &App, user: &User) -> String {
-    format!("{}/avatars/{}", app.root_url, user.id)
+    crate::gitea::avatar(app, user)
 }
 
 /// Organisations and their teams, as `org` and `org:team`

@@ -105,7 +105,7 @@ pub(crate) fn workflows(app: &App, repo: &Repo, commit: Oid) -> Result<Vec<Workf
             continue;
         };
         for file in git.tree(entry.oid)? {
-            let is_yaml = file.name.ends_with(".yml") || file.name.ends_with(".yaml");
+            let is_yaml = matches!(file.name.rsplit_once('.'), Some((_, "yml" | "yaml")));
             if !is_yaml || !file.mode.is_blob() {
                 continue;
             }
@@ -188,10 +188,10 @@ pub(crate) fn run(
 ) -> Result<crate::store::checks::Run> {
     let jobs = workflow.jobs.iter().map(|job| {
         let mut job = job.clone();
-        if job.context.is_empty() {
-            job.context = format!("{} / {} ({event})", workflow.title, job.name)
-                .trim_start()
-                .to_owned();
+        // A run someone started by hand says nothing of the commit.
+        if job.context.is_empty() && event != "workflow_dispatch" {
+            let context = format!("{} / {} ({event})", workflow.title, job.name);
+            context.trim_start().clone_into(&mut job.context);
         }
         job
     });

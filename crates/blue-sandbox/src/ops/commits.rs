@@ -1,11 +1,14 @@
 //! Commits: resolve, list, compare, and who touched a file last
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+};
 
 use super::{Error, Result, What};
 use crate::{
     app::App,
-    git::{Commit, Diff, Oid},
+    git::{Commit, Diff, Expect, Oid},
     store::repos::Repo,
 };
 
@@ -13,6 +16,21 @@ use crate::{
 pub(crate) fn resolve(app: &App, repo: &Repo, spec: &str) -> Result<Oid> {
     let found = app.git(repo.id).resolve_loosely(spec)?;
     found.ok_or_else(|| Error::NotFound(What::Ref(spec.to_owned())))
+}
+
+/// The tip of a branch of a related repository; its commits can then be found here too
+pub(crate) fn borrow(app: &App, repo: &Repo, other: &Repo, branch: &str) -> Result<Oid> {
+    let tip = app.git(other.id).branch(branch)?;
+    let tip = tip.ok_or_else(|| Error::NotFound(What::Branch(branch.to_owned())))?;
+    if other.id != repo.id {
+        let lock = app.repo_lock(repo.id);
+        let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let git = app.git(repo.id);
+        let incoming = format!("+refs/heads/{branch}:refs/sandbox/incoming");
+        git.take_from(&app.git(other.id), &[&incoming])?;
+        git.update_ref("refs/sandbox/incoming", None, Expect::Anything)?;
+    }
+    Ok(tip)
 }
 
 pub(crate) fn get(app: &App, repo: &Repo, oid: Oid) -> Result<Commit> {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::PoisonError};
 
-use super::{Error, Result, What, branches, protection, push, signature};
+use super::{Error, Result, What, branches, protection, push, refuse_archived, signature};
 use crate::{
     app::App,
     git::{
@@ -74,6 +74,7 @@ pub(crate) struct Done {
 }
 
 pub(crate) fn change(app: &App, repo: &Repo, user: &User, change: &Change<'_>) -> Result<Done> {
+    refuse_archived(repo)?;
     let lock = app.repo_lock(repo.id);
     let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
     let git = app.git(repo.id);

@@ -13,10 +13,8 @@ pub(crate) enum What {
     Ref(String),
     /// A file or folder
     Path(String),
-    Object(String),
     Pull,
     Review,
-    Comment,
     Rule,
     Token,
     Run,
@@ -59,8 +57,6 @@ pub(crate) enum Error {
     /// The branch moved while the change was made
     #[error("the branch moved")]
     BranchMoved,
-    #[error("the sha of the file is needed")]
-    MissingSha,
     #[error("a rule forbids `{0}` to push here")]
     PushForbidden(String),
     #[error("`{0}` is a protected file")]
@@ -69,8 +65,6 @@ pub(crate) enum Error {
     ProtectedBranch,
     #[error("the default branch cannot go")]
     DefaultBranch,
-    #[error("`{0}` is not a file operation")]
-    BadOperation(String),
     #[error("`{0}` is named twice")]
     SamePathTwice(String),
     #[error("an own pull request cannot be approved or rejected")]

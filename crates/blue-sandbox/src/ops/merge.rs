@@ -7,7 +7,7 @@ use super::{
     access::{self, Access},
     branches,
     error::Block,
-    mergeability, protection, pulls, push,
+    mergeability, protection, pulls, push, refuse_archived,
     repos::Found,
     reviews, signature, statuses,
     styles::{self, Style, Words},
@@ -49,6 +49,7 @@ pub(crate) fn merge(
     user: &User,
     ask: &Ask,
 ) -> Result<Outcome> {
+    refuse_archived(&found.repo)?;
     let lock = app.repo_lock(found.repo.id);
     let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
     let mut pull = pulls::get(app, &found.repo, number)?;
@@ -314,7 +315,8 @@ fn words(app: &App, repo: &Repo, pull: &Pull, user: &User, ask: &Ask) -> Result<
     }
     let body = given(&ask.message);
     if !body.is_empty() {
-        message = format!("{message}\n\n{body}").trim_start().to_owned();
+        let whole = format!("{message}\n\n{body}");
+        whole.trim_start().clone_into(&mut message);
     }
     let committer = signature(app, user);
     let poster = app
@@ -384,7 +386,7 @@ pub(crate) fn update(app: &App, repo: &Repo, number: i64, user: &User, rebase: b
     } else {
         let tree = match git.merge_trees(pull.head_sha, pull.base_sha)? {
             Merged::Tree(tree) => tree,
-            Merged::Conflict { words, .. } => return Err(styles::conflict("merge", &words)),
+            Merged::Conflict { words } => return Err(styles::conflict("merge", &words)),
         };
         git.write_commit(&Commit {
             tree,

@@ -27,7 +27,20 @@ pub(crate) mod users;
 
 pub(crate) use self::error::{Error, MergeError, Result, What};
 
-use crate::{app::App, git::Signature, store::users::User};
+use crate::{
+    app::App,
+    git::Signature,
+    store::{repos::Repo, users::User},
+};
+
+/// An archived repository takes no changes of its code
+fn refuse_archived(repo: &Repo) -> Result<()> {
+    if repo.archived_at.is_some() {
+        Err(Error::Archived)
+    } else {
+        Ok(())
+    }
+}
 
 /// How a person signs the commits the forge makes for them
 pub(crate) fn signature(app: &App, user: &User) -> Signature {

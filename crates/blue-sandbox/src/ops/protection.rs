@@ -86,13 +86,13 @@ pub(crate) fn save(app: &App, repo: &Repo, rule: &Protection) -> Result<Protecti
 }
 
 pub(crate) fn delete(app: &App, repo: &Repo, name: &str) -> Result<()> {
-    match app
+    if app
         .store
         .write(|tx| protections::delete(tx, repo.id, name))?
     {
-        true => Ok(()),
-        false => Err(Error::NotFound(What::Rule)),
+        return Ok(());
     }
+    Err(Error::NotFound(What::Rule))
 }
 
 /// Whether a rule lets someone push; site admins are bound by it as well
@@ -182,7 +182,8 @@ pub(crate) fn check_commit(
             .iter()
             .all(|path| is_unprotected_file(&rule.rule, path));
         let writer = access::of_user(c, repo, Some(user))? >= Access::Write;
-        if !may_push(c, repo, &rule.rule, user)? && !(open && writer && !paths.is_empty()) {
+        let allowed = may_push(c, repo, &rule.rule, user)? || (open && writer && !paths.is_empty());
+        if !allowed {
             return Err(Error::PushForbidden(user.login.clone()));
         }
         match paths

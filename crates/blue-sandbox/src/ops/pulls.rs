@@ -131,6 +131,10 @@ pub(crate) fn list(app: &App, repo: &Repo) -> Result<Vec<Pull>> {
 
 /// What to change; `None` leaves it
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "`maintainer_edit` is the forge's own word"
+)]
 pub(crate) struct Edit<'a> {
     pub(crate) title: Option<&'a str>,
     pub(crate) body: Option<&'a str>,

@@ -134,11 +134,11 @@ fn adopt_first_branch(app: &App, repo: &Repo, changes: &[RefChange]) -> Result<(
     match made.first() {
         Some(branch) if !existed => {
             git.set_head(branch)?;
-            let changed = Repo {
+            let adopted = Repo {
                 default_branch: (*branch).to_owned(),
                 ..repo.clone()
             };
-            app.store.write(|tx| repos::save(tx, &changed, app.now()))?;
+            app.store.write(|tx| repos::save(tx, &adopted, app.now()))?;
             Ok(())
         }
         _ => Ok(()),

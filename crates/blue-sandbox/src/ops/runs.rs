@@ -79,8 +79,8 @@ pub(crate) fn create(app: &App, repo: &Repo, actor: &User, new: &NewRun<'_>) -> 
             checks::jobs(tx, id)?,
         ))
     })?;
-    for (place, job) in jobs.iter().enumerate() {
-        post(app, repo, &run, place, job)?;
+    for job in &jobs {
+        post(app, repo, &run, job)?;
     }
     app.due.notify_one();
     Ok(run)
@@ -182,11 +182,7 @@ pub(crate) fn drive(app: &App, repo: &Repo, id: i64, drive: &Drive<'_>) -> Resul
         checks::save_job(tx, &job)?;
         checks::touch_run(tx, run.id, run.attempt, now)
     })?;
-    let place = jobs(app, &run)?
-        .iter()
-        .position(|other| other.id == id)
-        .unwrap_or(0);
-    post(app, repo, &run, place, &job)?;
+    post(app, repo, &run, &job)?;
     app.due.notify_one();
     Ok(job)
 }
@@ -241,7 +237,7 @@ pub(crate) fn step(app: &App, mut job: Job) -> Result<()> {
 }
 
 /// Tell the commit how a job stands
-fn post(app: &App, repo: &Repo, run: &Run, place: usize, job: &Job) -> Result<()> {
+fn post(app: &App, repo: &Repo, run: &Run, job: &Job) -> Result<()> {
     if job.context.is_empty() {
         return Ok(());
     }
@@ -254,11 +250,12 @@ fn post(app: &App, repo: &Repo, run: &Run, place: usize, job: &Job) -> Result<()
         ("completed", Some("cancelled")) => ("failure", "Has been cancelled"),
         ("completed", _) => ("failure", "Failing after 0s"),
         ("in_progress", _) => ("pending", "Has started running"),
+        ("waiting", _) => ("pending", "Blocked by required conditions"),
         _ => ("pending", "Waiting to run"),
     };
     let target_url = format!(
-        "/{owner}/{}/actions/runs/{}/jobs/{place}",
-        repo.name, run.id
+        "/{owner}/{}/actions/runs/{}/jobs/{}",
+        repo.name, run.id, job.id
     );
     let report = statuses::Report {
         state,

@@ -118,7 +118,7 @@ pub(crate) fn rebase(git: &Repo, base: Oid, head: Oid, committer: &Signature) ->
         }
         let tree = match git.pick(tip, oid)? {
             Merged::Tree(tree) => tree,
-            Merged::Conflict { words, .. } => {
+            Merged::Conflict { words } => {
                 return Err(conflict(Style::Rebase.name(), &words));
             }
         };
@@ -140,7 +140,7 @@ pub(crate) fn rebase(git: &Repo, base: Oid, head: Oid, committer: &Signature) ->
 fn tree(git: &Repo, style: Style, base: Oid, head: Oid) -> Result<Oid> {
     match git.merge_trees(base, head)? {
         Merged::Tree(tree) => Ok(tree),
-        Merged::Conflict { words, .. } => Err(conflict(style.name(), &words)),
+        Merged::Conflict { words } => Err(conflict(style.name(), &words)),
     }
 }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use serde::{Deserialize, Serialize};
 
 /// What a rule asks for; the field names are Gitea's
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -37,38 +37,6 @@ pub(crate) struct Rule {
     pub(crate) block_admin_merge_override: bool,
     /// Forgejo's name for the opposite of an admin's way around the rule
     pub(crate) apply_to_admins: bool,
-}
-
-impl Default for Rule {
-    fn default() -> Self {
-        Self {
-            enable_push: false,
-            enable_push_whitelist: false,
-            push_whitelist_usernames: Vec::new(),
-            push_whitelist_deploy_keys: false,
-            enable_force_push: false,
-            enable_force_push_allowlist: false,
-            force_push_allowlist_usernames: Vec::new(),
-            force_push_allowlist_deploy_keys: false,
-            enable_merge_whitelist: false,
-            merge_whitelist_usernames: Vec::new(),
-            enable_status_check: false,
-            status_check_contexts: Vec::new(),
-            required_approvals: 0,
-            enable_approvals_whitelist: false,
-            approvals_whitelist_username: Vec::new(),
-            block_on_rejected_reviews: false,
-            block_on_official_review_requests: false,
-            block_on_outdated_branch: false,
-            dismiss_stale_approvals: false,
-            ignore_stale_approvals: false,
-            require_signed_commits: false,
-            protected_file_patterns: String::new(),
-            unprotected_file_patterns: String::new(),
-            block_admin_merge_override: false,
-            apply_to_admins: false,
-        }
-    }
 }
 
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::response::{IntoResponse, Response};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ring::digest;
 
@@ -94,8 +94,15 @@ pub(crate) fn send(status: StatusCode, page: Markup) -> Response {
     response
 }
 
-/// The page for what is not there, or not for these eyes
-pub(crate) fn not_found(viewer: &Viewer) -> Response {
+/// What is not there, or not for these eyes: a page for a browser, a line for a program
+pub(crate) fn not_found(viewer: &Viewer, headers: &HeaderMap) -> Response {
+    let browser = headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"));
+    if !browser {
+        return (StatusCode::NOT_FOUND, "Not found.\n").into_response();
+    }
     let content = html! {
         h1 { "Not found" }
         p.dim { "There is no such page, or you may not see it." }
@@ -133,7 +140,15 @@ mod tests {
 
     #[test]
     fn the_policy_names_the_style_sheet_that_is_sent() {
-        let response = not_found(&Viewer::default());
+        let program = not_found(&Viewer::default(), &HeaderMap::new());
+        assert!(
+            !program
+                .headers()
+                .contains_key(header::CONTENT_SECURITY_POLICY)
+        );
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/html,*/*"));
+        let response = not_found(&Viewer::default(), &headers);
         assert_eq!(response.status(), StatusCode::NOT_FOUND);
         let policy = response.headers()[header::CONTENT_SECURITY_POLICY]
             .to_str()

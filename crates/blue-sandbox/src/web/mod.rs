@@ -38,8 +38,8 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// Any address that no door knows
-pub(crate) async fn not_found() -> Response {
-    layout::not_found(&Viewer::default())
+pub(crate) async fn not_found(headers: HeaderMap) -> Response {
+    layout::not_found(&Viewer::default(), &headers)
 }
 
 async fn home(State(app): State<App>, headers: HeaderMap) -> Response {
@@ -121,7 +121,7 @@ async fn answer(
         let visitor = Visitor::recognise(app, headers);
         match work(&visitor) {
             Ok(response) => response,
-            Err(Trouble::NotFound) => layout::not_found(&visitor.viewer()),
+            Err(Trouble::NotFound) => layout::not_found(&visitor.viewer(), visitor.headers()),
             Err(Trouble::Moved(to)) => Redirect::permanent(&to).into_response(),
             Err(Trouble::Refused) => crate::oauth::bad_credential(app),
             Err(Trouble::Broken(error)) => {

@@ -60,6 +60,10 @@ impl<'a> Visitor<'a> {
         Self { app, user, headers }
     }
 
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     pub(super) fn viewer(&self) -> Viewer {
         Viewer(self.user.as_ref().map(|user| user.login.clone()))
     }

@@ -2,13 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod api;
+mod crash;
 mod faults;
 mod git;
 mod github_door;
 mod github_git;
 mod github_hub;
 mod github_pulls;
+mod lifecycle;
+mod merges;
 mod oauth;
 mod pages;
+mod rules;
 mod seed;
 mod visitor;
+mod writers;

@@ -824,3 +824,33 @@ async fn a_wrong_password_stays_at_the_form_and_leads_nowhere_else() {
     let back = scene.web.post("/user/login", &fields).await;
     assert_eq!((back.status, back.location.as_str()), (303, "/"));
 }
+
+#[tokio::test]
+async fn git_takes_an_access_token_whatever_its_scope() {
+    let mut scene = Scene::gitea().await;
+    let app = scene.app(true, &[CALLBACK]).await;
+    scene.sign_in().await;
+    let (access, refresh) = scene.tokens(&app, "read:user").await;
+    let token = scene.token();
+    let private = json!({"name": "hidden", "private": true, "auto_init": true});
+    let made = scene
+        .api(Method::POST, "/user/repos", &token, private)
+        .await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let owner = scene.sandbox.users()[0].login.clone();
+    let refs = format!("/{owner}/hidden.git/info/refs?service=git-receive-pack");
+    for (name, password, expected) in [
+        ("oauth2", access.as_str(), 200),
+        (owner.as_str(), access.as_str(), 200),
+        (access.as_str(), "x-oauth-basic", 200),
+        ("oauth2", refresh.as_str(), 401),
+    ] {
+        let request = scene
+            .web
+            .request(Method::GET, &refs)
+            .basic_auth(name, Some(password));
+        assert_eq!(scene.web.send(request).await.status, expected, "{name}");
+    }
+    let request = scene.web.request(Method::GET, &refs).bearer_auth(&access);
+    assert_eq!(scene.web.send(request).await.status, 200);
+}

@@ -7,6 +7,7 @@ use std::{
 
 use blue_sandbox::{Config, Sandbox, Seed};
 use reqwest::Method;
+use serde_json::Value;
 
 use crate::visitor::{Answer, Visitor, start};
 
@@ -241,4 +242,96 @@ async fn private_repositories_are_seen_by_those_who_may() {
     let mut owner = signed_in(&sandbox).await;
     assert_eq!(owner.get("/alice/dotfiles").await.status, 200);
     assert_eq!(owner.get(file).await.status, 200);
+}
+
+/// Every `html_url` in an answer, and the addresses to look further at
+fn html_urls(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(rows) => rows.iter().for_each(|row| html_urls(row, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let page =
+                    ["html_url", "diff_url", "patch_url", "avatar_url"].contains(&name.as_str());
+                match value.as_str() {
+                    Some(url) if page && !url.is_empty() => {
+                        found.insert(url.to_owned());
+                    }
+                    _ => html_urls(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn every_html_url_of_both_doors_opens() {
+    let sandbox = start(Config {
+        seed: Seed::Demo,
+        ..Config::default()
+    })
+    .await;
+    let token = sandbox.users()[0].token.expose().to_owned();
+    let mut web = signed_in(&sandbox).await;
+    let (gitea, github) = (sandbox.gitea_api(), sandbox.github_api());
+    let mut found = BTreeSet::new();
+    let mut repos = Vec::new();
+    for name in [
+        "acme/storefront",
+        "acme/inventory",
+        "acme/legacy-billing",
+        "alice/dotfiles",
+        "bob/notes",
+    ] {
+        repos.push(format!("{gitea}/repos/{name}"));
+        repos.push(format!("{github}/repos/{name}"));
+    }
+    let mut asked = vec![
+        format!("{gitea}/user"),
+        format!("{github}/user"),
+        format!("{gitea}/orgs/acme"),
+    ];
+    for repo in repos {
+        let below = [
+            "",
+            "/branches",
+            "/tags",
+            "/commits",
+            "/pulls?state=all",
+            "/contents",
+            "/contents/docs",
+            "/contents/README.md",
+            "/actions/runs",
+            "/actions/runs/1/jobs",
+            "/pulls/1",
+            "/pulls/1/files",
+            "/pulls/1/commits",
+            "/pulls/2/reviews",
+            "/commits/main/status",
+            "/commits/main/check-runs",
+            "/compare/main...euros",
+            "/git/refs/tags/v0.1.0",
+            "/contents/%E6%97%A5%E6%9C%AC%E8%AA%9E",
+            "/contents/100%25%20sure%3F.md",
+            "/contents/bin?ref=main",
+        ];
+        asked.extend(below.iter().map(|path| format!("{repo}{path}")));
+    }
+    for address in asked {
+        let request = web.request(Method::GET, &address).bearer_auth(&token);
+        let answer = web.send(request).await;
+        if answer.status == 200 {
+            html_urls(&answer.json(), &mut found);
+        }
+    }
+    assert!(found.len() > 60, "{found:?}");
+    let mut broken = Vec::new();
+    for url in &found {
+        assert!(url.starts_with(sandbox.url()), "{url}");
+        let page = open(&mut web, url.split('#').next().unwrap()).await;
+        if page.status != 200 {
+            broken.push((page.status, url));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }

@@ -71,7 +71,10 @@ impl Proxy {
 
     /// Pass everything to the server there; what is below `/api/v3` is judged
     pub fn lead_to(&self, upstream: SocketAddr) {
-        drop(self.passage.upstream.set(upstream));
+        self.passage
+            .upstream
+            .set(upstream)
+            .expect("a proxy is led to one server");
     }
 
     /// What was wrong since the last time this was asked
@@ -157,8 +160,9 @@ impl Passage {
         headers: &HeaderMap,
         answer: &Bytes,
     ) {
-        // The same things are found under a repository's id, which the description leaves out.
-        if path.starts_with("/repositories/") {
+        // The same things are found under a repository's id, and logs somewhere else altogether:
+        // the description has neither.
+        if path.starts_with("/repositories/") || path.starts_with("/_logs/") {
             return;
         }
         let description = Description::github();

@@ -13,6 +13,8 @@ mod pulls;
 mod server;
 mod status;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod wire;
 mod write;
 mod write_errors;

@@ -30,7 +30,6 @@ struct Found {
     encoding: Option<String>,
     content: Option<String>,
     target: Option<String>,
-    submodule_git_url: Option<String>,
     html_url: Option<String>,
     #[serde(default)]
     entries: Vec<WireEntry>,
@@ -108,16 +107,7 @@ impl GitHub {
             return Ok(link(found, target, commit));
         }
         if found.kind == "submodule" {
-            return Ok(File {
-                path: found.path,
-                sha: found.sha.0,
-                size: 0,
-                content: Vec::new(),
-                kind: EntryKind::Submodule,
-                target: found.submodule_git_url,
-                commit,
-                html_url: found.html_url.unwrap_or_default(),
-            });
+            return invalid(format!("`{path}` is a submodule, not a file"));
         }
         let content = match inline(&found) {
             Some(content) => content,

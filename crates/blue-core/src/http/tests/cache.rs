@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{forge::model::Host, secret::Secret};
 
-/// Gives a body once per caller's ETag and confirms it afterwards
+/// Gives a body once per caller and confirms it afterwards
 async fn tagged() -> Server {
     Server::start(|n| {
         let text = match n {

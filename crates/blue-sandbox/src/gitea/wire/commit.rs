@@ -38,14 +38,6 @@ pub(in crate::gitea) struct Parts {
     pub(in crate::gitea) files: bool,
 }
 
-impl Parts {
-    pub(in crate::gitea) const ALL: Self = Self {
-        stat: true,
-        verification: true,
-        files: true,
-    };
-}
-
 /// A commit with its people, files and counts
 pub(in crate::gitea) fn commit(
     cx: &InRepo<'_>,

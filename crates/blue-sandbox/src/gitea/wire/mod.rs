@@ -7,6 +7,7 @@ mod user;
 
 use jiff::Timestamp;
 
+pub(crate) use self::user::avatar;
 pub(super) use self::{
     commit::{Parts, commit, file_commit, payload_commit, verification},
     pull::{full as pull, listed as listed_pull},

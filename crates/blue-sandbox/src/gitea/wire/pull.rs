@@ -29,9 +29,10 @@ pub(in crate::gitea) fn full(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, 
     let mut seen = Vec::new();
     for review in reviews::list(app, pull)? {
         if !seen.contains(&review.user_id)
+            && !review.dismissed
             && matches!(
                 review.state.as_str(),
-                "REQUEST_REVIEW" | "APPROVED" | "REQUEST_CHANGES"
+                "REQUEST_REVIEW" | "APPROVED" | "REQUEST_CHANGES" | "COMMENT"
             )
             && let Some(reviewer) = ops::users::by_id(app, review.user_id)?
         {
@@ -73,14 +74,10 @@ fn shape(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, Fail> {
         Ok::<_, ops::Error>(comments)
     })?;
     let spoken = reviews::list(app, pull)?;
-    let review_comments: usize = spoken
+    let spoken = spoken
         .iter()
-        .map(|review| review.comments.len())
-        .sum::<usize>()
-        + spoken
-            .iter()
-            .filter(|review| review.state != "REQUEST_REVIEW" && !review.body.is_empty())
-            .count();
+        .filter(|review| !matches!(review.state.as_str(), "REQUEST_REVIEW" | "PENDING"));
+    let review_comments = spoken.count();
     let merged = pull.state == State::Merged;
     let mut value = json!({
         "id": pull.id,
@@ -98,7 +95,7 @@ fn shape(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, Fail> {
         "state": if pull.state == State::Open { "open" } else { "closed" },
         "draft": draft,
         "is_locked": false,
-        "comments": counts,
+        "comments": counts + review_comments,
         "review_comments": review_comments,
         "additions": 0,
         "deletions": 0,

@@ -20,6 +20,7 @@ pub(in crate::gitea) fn repo(app: &App, found: &Found, access: Access) -> Result
     shape(app, found, access, true)
 }
 
+#[expect(clippy::too_many_lines, reason = "one field a line")]
 fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<Value, Fail> {
     let (repo, settings, name) = (&found.repo, &found.repo.settings, found.full_name());
     let (root, git) = (&app.root_url, app.git(repo.id));
@@ -104,12 +105,39 @@ fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<
         "licenses": [],
     });
     let fields = value.as_object_mut().expect("made as an object");
-    if !settings.has_issues {
-        fields.remove("internal_tracker");
+    // A fork starts with code and pull requests only.
+    if repo.fork_of.is_some() {
+        for unit in [
+            "has_issues",
+            "has_wiki",
+            "has_projects",
+            "has_releases",
+            "has_packages",
+            "has_actions",
+        ] {
+            fields.insert(unit.to_owned(), json!(false));
+        }
+    }
+    if !settings.has_issues || repo.fork_of.is_some() {
+        fields.shift_remove("internal_tracker");
+    }
+    if !settings.has_pull_requests {
+        for style in [
+            "allow_merge_commits",
+            "allow_rebase",
+            "allow_rebase_explicit",
+            "allow_squash_merge",
+            "allow_fast_forward_only_merge",
+            "allow_rebase_update",
+            "default_allow_maintainer_edit",
+        ] {
+            fields.insert(style.to_owned(), json!(false));
+        }
+        fields.insert("allow_manual_merge".to_owned(), json!(true));
     }
     if app.is_forgejo() {
         for newer in ["branch_count", "licenses", "has_code", "projects_mode"] {
-            fields.remove(newer);
+            fields.shift_remove(newer);
         }
         fields.insert("wiki_branch".to_owned(), json!("main"));
         fields.insert("globally_editable_wiki".to_owned(), json!(false));

@@ -4,7 +4,7 @@ use ring::digest;
 use serde_json::{Value, json};
 
 use super::{EPOCH, NEVER, time};
-use crate::{app::App, store::users::User};
+use crate::{app::App, hex, store::users::User};
 
 /// How much of a person is shown
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,18 +81,13 @@ pub(in crate::gitea) fn org(app: &App, org: &User) -> Value {
     })
 }
 
-fn avatar(app: &App, user: &User) -> String {
+pub(crate) fn avatar(app: &App, user: &User) -> String {
     let seed = if user.email.is_empty() {
         &user.login
     } else {
         &user.email
     };
     let hash = digest::digest(&digest::SHA256, seed.as_bytes());
-    let hex: String = hash
-        .as_ref()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = hex::encode(&hash.as_ref()[..16]);
     format!("{}/avatars/{hex}", app.root_url)
 }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::html;
 
-use super::commit::{changes, rows};
+use super::commit::{changes, rows, text};
 use crate::{
     ops,
     web::{
@@ -21,8 +21,22 @@ pub(in crate::web) fn show(visit: &Visit<'_>, parts: &[&str]) -> Result<Response
         .unwrap_or((&visit.repo().default_branch, &spec));
     // The head may name its owner; within one repository that says nothing.
     let head = head.rsplit_once(':').map_or(head, |(_, head)| head);
+    // A branch may end so as well, and then it is meant.
+    let form = match ops::commits::resolve(visit.app, visit.repo(), head) {
+        Ok(_) => None,
+        Err(_) => head
+            .rsplit_once('.')
+            .filter(|(_, form)| matches!(*form, "diff" | "patch")),
+    };
+    let (head, form) = form.unwrap_or((head, ""));
     let found = ops::commits::compare(visit.app, visit.repo(), base, head)?;
-    let files = changes(visit, found.merge_base.unwrap_or(found.base), found.head)?;
+    let from = found.merge_base.unwrap_or(found.base);
+    match form {
+        "diff" => return Ok(text(visit.git().patch(from, found.head)?)),
+        "patch" => return Ok(text(visit.git().format_patch(from, found.head)?)),
+        _ => {}
+    }
+    let files = changes(visit, from, found.head)?;
     let link = visit.head.link();
     let content = html! {
         h2 { (base) " … " (head) }

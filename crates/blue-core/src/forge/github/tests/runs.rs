@@ -6,8 +6,8 @@ const LOGS: &str = "GET /repos/o/r/actions/jobs/5/logs";
 async fn a_log_on_another_server_is_fetched_without_the_token_and_cut() {
     let fake = Fake::start().await;
     let store = Fake::start().await;
-    let lines: String = (0..10_000).map(|i| format!("line {i}\n")).collect();
-    store.on("GET /logs/5", [reply(200, lines)]);
+    let lines: Vec<String> = (0..10_000).map(|i| format!("line {i}\n")).collect();
+    store.on("GET /logs/5", [reply(200, lines.concat())]);
     let to = format!("http://{}/logs/5?sig=secret", store.addr);
     fake.on(LOGS, [reply(302, "").with("location", &to)]);
     let log = github(&fake).job_log(&repo(), 5, 20).await.unwrap();

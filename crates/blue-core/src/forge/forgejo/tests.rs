@@ -1,0 +1,176 @@
+//! Answers that lie, from a server that a test controls
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use axum::{
+    Json, Router,
+    http::StatusCode,
+    routing::{get, post},
+};
+use serde_json::{Value, json};
+
+use super::Forgejo;
+use crate::{
+    forge::{
+        Endpoint, Flavor, Forge, ForgeError,
+        model::{Host, MergeOpts, MergeOutcome, Page, PrFilter, RepoId, RunFilter},
+    },
+    http::{Http, HttpConfig},
+};
+
+async fn forge(router: Router) -> Forgejo {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/v1/", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let api = url::Url::parse(&url).unwrap();
+    let host = Host::of_url(&api).unwrap();
+    let http = Arc::new(Http::new(HttpConfig::default()));
+    Forgejo::new(http, Endpoint { host, api }, None)
+}
+
+fn pull(number: u64, head: &str, merged: bool) -> Value {
+    let side = |name: &str| {
+        json!({"ref": name, "label": name, "sha": "a".repeat(40),
+               "repo": {"owner": {"login": "a"}, "name": "b"}})
+    };
+    json!({
+        "number": number, "title": "t", "state": if merged { "closed" } else { "open" },
+        "merged": merged, "mergeable": true, "changed_files": 1,
+        "merge_commit_sha": merged.then(|| "b".repeat(40)),
+        "head": side(head), "base": side("main"),
+    })
+}
+
+fn repo() -> RepoId {
+    RepoId::parse("a", "b").unwrap()
+}
+
+#[tokio::test]
+async fn a_merge_that_happened_is_no_error_whatever_was_answered() {
+    let merged = Arc::new(AtomicBool::new(false));
+    let (now, then) = (merged.clone(), merged.clone());
+    let router = Router::new()
+        .route(
+            "/api/v1/repos/a/b/pulls/1",
+            get(async move || Json(pull(1, "x", now.load(Ordering::SeqCst)))),
+        )
+        .route(
+            "/api/v1/repos/a/b/pulls/1/merge",
+            post(async move || {
+                then.store(true, Ordering::SeqCst);
+                (StatusCode::FORBIDDEN, "could not delete the branch")
+            }),
+        );
+    let outcome = forge(router)
+        .await
+        .merge_pr(&repo(), 1, &MergeOpts::default())
+        .await;
+    assert!(
+        matches!(
+            outcome,
+            Ok(MergeOutcome::Merged {
+                sha: Some(_),
+                already: false,
+                ..
+            })
+        ),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_created_answer_is_only_a_promise() {
+    let router = Router::new()
+        .route(
+            "/api/v1/repos/a/b/pulls/1",
+            get(async || Json(pull(1, "x", false))),
+        )
+        .route(
+            "/api/v1/repos/a/b/pulls/1/merge",
+            post(async || StatusCode::CREATED),
+        );
+    let outcome = forge(router)
+        .await
+        .merge_pr(&repo(), 1, &MergeOpts::default())
+        .await;
+    assert!(
+        matches!(outcome, Ok(MergeOutcome::Scheduled)),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn filters_that_the_server_ignores_hold_all_the_same() {
+    let router = Router::new().route(
+        "/api/v1/repos/a/b/pulls",
+        get(async || {
+            let rows = json!([pull(1, "x", false), null, pull(2, "y", false)]);
+            ([("x-total-count", "2")], Json(rows))
+        }),
+    );
+    let forge = forge(router).await;
+    let filter = PrFilter {
+        head: Some("y".to_owned()),
+        ..PrFilter::default()
+    };
+    let found = forge.list_prs(&repo(), &filter, Page::default()).await;
+    let numbers: Vec<u64> = found.unwrap().items.iter().map(|pr| pr.number).collect();
+    assert_eq!(numbers, [2]);
+}
+
+#[tokio::test]
+async fn the_flavour_is_told_by_forgejos_own_route() {
+    let version = |text: &'static str| get(async move || Json(json!({ "version": text })));
+    let gitea = Router::new().route("/api/v1/version", version("development"));
+    let about = forge(gitea).await.about().await.unwrap();
+    assert_eq!((about.flavor, about.page_limit), (Flavor::Gitea, 50));
+    let forgejo = Router::new()
+        .route("/api/v1/version", version("development"))
+        .route("/api/forgejo/v1/version", version("11.0.15"))
+        .route(
+            "/api/v1/settings/api",
+            get(async || r#"{"max_response_items":20}"#),
+        );
+    let about = forge(forgejo).await.about().await.unwrap();
+    assert_eq!((about.flavor, about.page_limit), (Flavor::Forgejo, 20));
+}
+
+#[tokio::test]
+async fn a_forbidden_rule_is_not_an_absent_one() {
+    let branch = json!({
+        "name": "main", "commit": {"id": "a".repeat(40)}, "protected": true,
+        "required_approvals": 2, "enable_status_check": true, "status_check_contexts": ["ci/*"],
+        "user_can_push": false, "user_can_merge": true, "effective_branch_protection_name": "",
+    });
+    let router = Router::new()
+        .route(
+            "/api/v1/repos/a/b/branches/main",
+            get(async move || Json(branch)),
+        )
+        .route(
+            "/api/v1/repos/a/b/branch_protections",
+            get(async || StatusCode::FORBIDDEN),
+        );
+    let rule = forge(router)
+        .await
+        .protection(&repo(), "main")
+        .await
+        .unwrap();
+    assert!(rule.protected && rule.partial);
+    assert_eq!((rule.required_approvals, rule.can_push), (2, Some(false)));
+    assert_eq!(rule.required_checks, ["ci/*"]);
+}
+
+#[tokio::test]
+async fn a_server_without_runs_says_so() {
+    let router = Router::new().route(
+        "/api/v1/repos/a/b",
+        get(async || Json(json!({"owner": {"login": "a"}, "name": "b"}))),
+    );
+    let (forge, filter) = (forge(router).await, RunFilter::default());
+    let runs = forge.list_runs(&repo(), &filter, Page::default()).await;
+    assert!(matches!(runs, Err(ForgeError::Unsupported { .. })));
+}
