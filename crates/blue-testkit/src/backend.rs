@@ -53,8 +53,8 @@ impl Backend {
 
     pub(crate) fn server(self) -> &'static Result<Server, server::StartError> {
         match self {
-            // One server speaks both dialects.
-            Self::SandboxGitea | Self::SandboxGithub => server::sandbox(Flavor::Gitea),
+            Self::SandboxGitea => server::sandbox(Flavor::Gitea),
+            Self::SandboxGithub => server::github(),
             Self::SandboxForgejo => server::sandbox(Flavor::Forgejo),
             Self::Gitea => server::gitea(),
             Self::Forgejo => server::forgejo(),

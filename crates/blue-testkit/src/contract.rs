@@ -9,7 +9,9 @@ use blue_core::{
     secret::Secret,
 };
 
-use crate::{Backend, Lab, Repo, Server, Settings, Skip, User, report, server::StartError};
+use crate::{
+    Backend, Lab, Repo, Server, Settings, Skip, User, openapi::Proxy, report, server::StartError,
+};
 
 /// What the body of a behaviour works with
 #[derive(Debug)]
@@ -89,6 +91,10 @@ where
         })
         .await
     });
+    // Other behaviours run beside this one: the path in a fault tells whose it is.
+    let faults = server.judge.as_ref().map(Proxy::take_faults);
+    let faults = faults.unwrap_or_default().join("\n");
+    assert!(faults.is_empty(), "not as GitHub describes it:\n{faults}");
     match outcome {
         Ok(()) => {
             std::mem::forget(failed);

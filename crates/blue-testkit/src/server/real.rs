@@ -116,6 +116,7 @@ fn start_once(program: &Program) -> Result<Server> {
             url,
             admin: admin(ADMIN, PASSWORD, &token),
             repositories: Some(place.dir.join("data").join(REPOSITORIES)),
+            judge: None,
             life: Life::Process(guard),
         }),
         Err(error) => {

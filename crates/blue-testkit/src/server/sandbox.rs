@@ -8,7 +8,7 @@ use blue_sandbox::{Config, Sandbox};
 use url::Url;
 
 use super::{Life, Server, Started, host};
-use crate::User;
+use crate::{User, openapi::Proxy};
 
 pub(crate) fn sandbox(flavor: Flavor) -> &'static Started {
     static GITEA: OnceLock<Started> = OnceLock::new();
@@ -18,19 +18,33 @@ pub(crate) fn sandbox(flavor: Flavor) -> &'static Started {
     } else {
         &GITEA
     };
-    cell.get_or_init(|| Ok(start(flavor)?))
+    cell.get_or_init(|| Ok(start(flavor, None)?))
 }
 
-fn start(flavor: Flavor) -> anyhow::Result<Server> {
+/// The same kind of sandbox, seen through GitHub's dialect by way of a judge
+pub(crate) fn github() -> &'static Started {
+    static GITHUB: OnceLock<Started> = OnceLock::new();
+    GITHUB.get_or_init(|| {
+        let judge = host().block_on(Proxy::bind())?;
+        Ok(start(Flavor::Gitea, Some(judge))?)
+    })
+}
+
+fn start(flavor: Flavor, judge: Option<Proxy>) -> anyhow::Result<Server> {
     let config = Config {
         flavor: if flavor == Flavor::Forgejo {
             blue_sandbox::Flavor::Forgejo
         } else {
             blue_sandbox::Flavor::Gitea
         },
+        // Links lead through the judge as well.
+        root_url: judge.as_ref().map(|judge| judge.url.to_string()),
         ..Config::default()
     };
     let sandbox = host().block_on(Sandbox::start(config))?;
+    if let Some(judge) = &judge {
+        judge.lead_to(sandbox.address());
+    }
     let admin = sandbox
         .users()
         .iter()
@@ -44,6 +58,7 @@ fn start(flavor: Flavor) -> anyhow::Result<Server> {
             token: admin.token.clone(),
         },
         repositories: None,
+        judge,
         life: Life::Sandbox(Box::new(sandbox)),
     })
 }
