@@ -139,7 +139,7 @@ impl At {
         };
         let is_file = kind == "file";
         let wanted = inline && is_file && size <= MOST_INLINE;
-        let data = if wanted || (kind == "symlink" && inline) {
+        let data = if wanted || kind == "symlink" {
             Some(git.read_kind(entry.oid, Kind::Blob)?)
         } else {
             None
@@ -156,7 +156,8 @@ impl At {
         let asked = wire::path_url(&self.asked);
         let query: String = url::form_urlencoded::byte_serialize(self.asked.as_bytes()).collect();
         let own = format!("{}/contents/{encoded}?ref={query}", cx.api_url());
-        let object_url = format!("{}/git/{object}/{}", cx.api_url(), entry.oid);
+        let object_url =
+            (kind != "submodule").then(|| format!("{}/git/{object}/{}", cx.api_url(), entry.oid));
         let page = format!("{}/src/{}/{asked}/{encoded}", cx.web_url(), self.kind);
         let raw = format!("{}/raw/{}/{asked}/{encoded}", cx.web_url(), self.kind);
         let submodule = if kind == "submodule" {
@@ -351,7 +352,7 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
         let Value::Object(map) = value else {
             return Err(Fail::invalid("[]: json: cannot unmarshal into Go struct"));
         };
-        files.push(one_of_many(&Form::from_map(map.clone()))?);
+        files.push(one_of_many(cx, &Form::from_map(map.clone()))?);
     }
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let title = format!("Change files {}\n", names.join(", "));
@@ -387,11 +388,14 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
     ))
 }
 
-fn one_of_many(form: &Form) -> Result<FileChange, Fail> {
+fn one_of_many(cx: &InRepo<'_>, form: &Form) -> Result<FileChange, Fail> {
     let operation = form.required("operation", "Operation")?;
     let path = form.required("path", "Path")?;
     if path.len() > 500 {
         return Err(Fail::invalid("[Path]: MaxSize"));
+    }
+    if cx.app().is_forgejo() && !matches!(operation, "create" | "update" | "delete") {
+        return Err(Fail::invalid("[Operation]: In"));
     }
     let action = match operation {
         "create" => Action::Create,
@@ -433,18 +437,30 @@ fn make(
     files: Vec<FileChange>,
     default: &str,
 ) -> Result<Done, Fail> {
+    let forgejo_delete = cx.app().is_forgejo() && cx.req.verb() == "DELETE";
     let given = form.text("message")?;
+    let mut message = if given.trim().is_empty() {
+        default
+    } else {
+        given
+    }
+    .to_owned();
+    if form.flag("signoff")? {
+        let who = ops::signature(cx.app(), user);
+        message = format!(
+            "{}\n\nSigned-off-by: {} <{}>",
+            message.trim_end(),
+            who.name,
+            who.email
+        );
+    }
     let change = Change {
         branch: form.text("branch")?,
         new_branch: form.opt_text("new_branch")?,
         force_new_branch: form.flag("force_push")? || form.flag("force_overwrite_new_branch")?,
-        message: if given.trim().is_empty() {
-            default
-        } else {
-            given
-        },
-        author: identity(cx, form, "author")?,
-        committer: identity(cx, form, "committer")?,
+        message: &message,
+        author: identity(cx, form, user, "author")?,
+        committer: identity(cx, form, user, "committer")?,
         files,
     };
     contents::change(cx.app(), cx.repo(), user, &change).map_err(|error| match error {
@@ -458,23 +474,41 @@ fn make(
         ops::Error::NotFound(What::Path(path)) => Fail::new(404, &fail::no_object("", &path)),
         ops::Error::BadName { .. } => Fail::invalid("[NewBranchName]: GitRefName"),
         ops::Error::BranchMoved => Fail::new(409, "branch was changed by another request"),
+        // Forgejo's DELETE says 400 where its other verbs say 422.
+        ops::Error::StaleSha { given, expected } if forgejo_delete => Fail::new(
+            400,
+            &format!("sha does not match [given: {given}, expected: {expected}]"),
+        ),
+        ops::Error::Exists(What::Branch(name)) if forgejo_delete => {
+            Fail::new(400, &format!("branch already exists [name: {name}]"))
+        }
         other => other.into(),
     })
 }
 
-fn identity(cx: &InRepo<'_>, form: &Form, name: &str) -> Result<Option<Signature>, Fail> {
-    let Some(given) = form.object(name) else {
-        return Ok(None);
-    };
+/// Who signs: named in the request, or the caller with a date of their choice
+fn identity(
+    cx: &InRepo<'_>,
+    form: &Form,
+    user: &User,
+    name: &str,
+) -> Result<Option<Signature>, Fail> {
+    let given = form.object(name).unwrap_or_default();
     let (who, email) = (given.text("name")?, given.text("email")?);
-    if who.is_empty() || email.is_empty() {
+    let date = match form.object("dates") {
+        Some(dates) => dates.text(name)?.parse::<jiff::Timestamp>().ok(),
+        None => None,
+    };
+    let named = !who.is_empty() && !email.is_empty();
+    if !named && date.is_none() {
         return Ok(None);
     }
-    let mut signature = Signature::new(who, email, cx.app().now());
-    let date = form
-        .object("dates")
-        .and_then(|dates| dates.text(name).ok().map(str::to_owned));
-    if let Some(when) = date.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
+    let mut signature = if named {
+        Signature::new(who, email, cx.app().now())
+    } else {
+        ops::signature(cx.app(), user)
+    };
+    if let Some(when) = date {
         signature.seconds = when.as_second();
     }
     Ok(Some(signature))

@@ -226,12 +226,7 @@ fn side(at: &At<'_>, name: &str) -> Result<Oid> {
         return at.resolve(branch)?.ok_or_else(Refusal::not_found);
     }
     let fork = fork_by(at, owner, None)?.ok_or_else(Refusal::not_found)?;
-    Ok(ops::commits::borrow(
-        at.app(),
-        &at.repo.row,
-        &fork,
-        branch,
-    )?)
+    Ok(ops::commits::borrow(at.app(), &at.repo.row, &fork, branch)?)
 }
 
 #[cfg(test)]

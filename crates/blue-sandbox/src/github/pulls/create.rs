@@ -111,7 +111,11 @@ fn head(at: &At<'_>, body: &Create) -> Result<(Repo, String)> {
 }
 
 /// The repository of the same family that belongs to someone, if the caller may read it
-pub(in crate::github) fn fork_by(at: &At<'_>, owner: &str, name: Option<&str>) -> Result<Option<Repo>> {
+pub(in crate::github) fn fork_by(
+    at: &At<'_>,
+    owner: &str,
+    name: Option<&str>,
+) -> Result<Option<Repo>> {
     let Ok(owner) = ops::users::find(at.app(), owner) else {
         return Ok(None);
     };
