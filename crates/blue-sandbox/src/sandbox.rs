@@ -43,6 +43,7 @@ pub enum Error {
 pub struct Sandbox {
     app: App,
     users: Vec<UserInfo>,
+    address: SocketAddr,
     server: JoinHandle<io::Result<()>>,
     _stop: DropGuard,
     _lock: fs::File,
@@ -90,11 +91,17 @@ impl Sandbox {
         Ok(Self {
             app,
             users,
+            address,
             server,
             _stop: stop.drop_guard(),
             _lock: lock,
             _temporary: temporary,
         })
+    }
+
+    /// Where it listens, whatever its links say
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// What links start with, such as `http://127.0.0.1:3000`

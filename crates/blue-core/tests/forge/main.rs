@@ -44,6 +44,7 @@ mod commit_conflicts;
 mod commit_files;
 mod commits;
 mod contents;
+mod faults;
 mod merge;
 mod mergeability;
 mod openapi_examples;

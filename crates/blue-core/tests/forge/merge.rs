@@ -33,7 +33,9 @@ contract![
     missing_approvals_block,
     enough_approvals_let_through,
     requested_changes_block,
+    an_asked_for_review_blocks,
     a_branch_behind_is_blocked,
+    an_open_dependency_blocks,
     protected_files_block,
     a_reader_merges_nothing,
     a_user_off_the_list_merges_nothing,
@@ -413,6 +415,38 @@ async fn requested_changes_block(cx: Cx) -> Result<()> {
     }
     let error = blocked(&cx, &repo, number, &plain()).await?;
     assert_block(error, MergeBlock::ChangesRequested);
+    Ok(())
+}
+
+async fn an_asked_for_review_blocks(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no such rule").into());
+    }
+    let (repo, number) = diverged(&cx).await?;
+    let reviewer = cx.lab.user("reviewer").await?;
+    cx.lab.collaborator(&repo, &reviewer, "write").await?;
+    let rule = json!({"block_on_official_review_requests": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    cx.lab.request_review(&repo, number, &reviewer).await?;
+    let error = blocked(&cx, &repo, number, &plain()).await?;
+    assert_block(error, MergeBlock::ReviewRequested);
+    Ok(())
+}
+
+async fn an_open_dependency_blocks(cx: Cx) -> Result<()> {
+    if !matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("the sandbox and GitHub have no dependencies").into());
+    }
+    let (repo, number) = diverged(&cx).await?;
+    let first = cx
+        .lab
+        .pr_with(&repo, "first", &[("first.txt", b"1")])
+        .await?;
+    let path = ["issues", &number.to_string(), "dependencies"];
+    let on = json!({"owner": repo.id.owner(), "repo": repo.id.name(), "index": first});
+    cx.lab.post(&repo.owner, &repo.path(&path), &on).await?;
+    let error = blocked(&cx, &repo, number, &plain()).await?;
+    assert_block(error, MergeBlock::Dependency);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use url::Url;
 use crate::{Skip, lab::User};
 
 pub(crate) use real::{forgejo, gitea};
-pub(crate) use sandbox::sandbox;
+pub(crate) use sandbox::{Kind, sandbox};
 
 /// A running forge with a site administrator
 #[derive(Debug)]
