@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 # What is costly to make is kept here between checkouts.
-export BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
+BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
+export BLUE_TEST_CACHE
 
 .DEFAULT_GOAL := help
 .PHONY: help build test lint fmt doc deny e2e bench up ci

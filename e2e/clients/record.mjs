@@ -28,7 +28,13 @@ const values = (value, at = '') => {
   const out = {};
   const walk = (v, path, key) => {
     if (Array.isArray(v)) v.forEach((item, i) => walk(item, `${path}[${i}]`, key));
-    else if (v && typeof v === 'object') for (const k of Object.keys(v)) walk(v[k], path ? `${path}.${k}` : k, k);
+    else if (v && typeof v === 'object') {
+      for (const k of Object.keys(v)) {
+        // How much disk a repository takes is the server's own business.
+        if (k === 'size' && 'default_branch' in v) continue;
+        walk(v[k], path ? `${path}.${k}` : k, k);
+      }
+    }
     else if (SAME.has(key)) out[path] = v;
   };
   walk(value, at, '');

@@ -224,7 +224,7 @@ impl From<HttpError> for ToolError {
                 (ErrorCode::Unreachable, Some(unreachable_hint(host)))
             }
             HttpError::RateLimited { .. } => (ErrorCode::RateLimited, None),
-            HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, None),
+            HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, Some(plain_hint())),
             HttpError::TooLarge { .. } => (ErrorCode::TooLarge, Some(too_large_hint())),
             HttpError::TokenHost { host, .. } => (ErrorCode::TokenHost, Some(trust_hint(host))),
             HttpError::ReadOnly { .. } => (ErrorCode::ReadOnly, None),
@@ -477,6 +477,12 @@ fn token_hint(host: &Host) -> String {
 
 fn trust_hint(host: &str) -> String {
     format!("if the token is meant for this host too: `blue forge trust {host}`")
+}
+
+fn plain_hint() -> String {
+    "use https; if plain HTTP is meant, say `http://` in `FORGEJO_URL`, or as `api_url` in \
+     `hosts.yaml`"
+        .to_owned()
 }
 
 fn unreachable_hint(host: &str) -> String {

@@ -73,7 +73,7 @@ const fn token(name: &'static str, what: &'static str) -> Var {
         group: Group::Tokens,
         what,
         default: "",
-        commands: FORGE,
+        commands: &["forge status"],
     }
 }
 
@@ -83,7 +83,7 @@ const fn host(name: &'static str, what: &'static str, default: &'static str) -> 
         group: Group::Hosts,
         what,
         default,
-        commands: FORGE,
+        commands: &["forge status", "forge detect", "forge hosts"],
     }
 }
 
@@ -93,7 +93,7 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         group: Group::Network,
         what,
         default: "",
-        commands: FORGE,
+        commands: &["forge status", "forge detect"],
     }
 }
 
@@ -140,7 +140,7 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
     group: Group::Tokens,
     what: "`off`: do not ask `git credential fill` for a token",
     default: "`on`",
-    commands: FORGE,
+    commands: &["forge status"],
 };
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
@@ -180,7 +180,7 @@ pub(crate) const ALL: &[Var] = &[
     host(
         "GITHUB_SERVER_URL",
         "The GitHub whose token it is, such as GitHub Enterprise",
-        "`https://github.com`",
+        "the first host that the token is used with",
     ),
     host(
         "GITHUB_API_URL",
@@ -301,20 +301,26 @@ impl Env {
     }
 
     /// How to reach forges
-    fn http(&self) -> HttpConfig {
+    fn http(&self) -> Result<HttpConfig, ToolError> {
         let proxy = |lower: &str, upper: &str| {
             let value = self.lookup(lower).or_else(|| self.lookup(upper));
             value.map(|v| v.trim().to_owned())
         };
-        HttpConfig {
-            ca_file: self.path(&BLUE_CA_FILE),
+        // Detection would take a client that cannot be made for a host that does not answer.
+        let ca_file = self.path(&BLUE_CA_FILE);
+        if let Some(file) = ca_file.as_ref().filter(|file| !file.is_file()) {
+            let message = format!("{}: `{}` is not a file", BLUE_CA_FILE.name, file.display());
+            return Err(ToolError::new(ErrorCode::Config, message));
+        }
+        Ok(HttpConfig {
+            ca_file,
             proxy: ProxyConfig {
                 http: proxy("http_proxy", "HTTP_PROXY").map(Secret::new),
                 https: proxy("https_proxy", "HTTPS_PROXY").map(Secret::new),
                 no_proxy: proxy("no_proxy", "NO_PROXY"),
             },
             ..HttpConfig::default()
-        }
+        })
     }
 
     /// What finding and opening forges depends on
@@ -329,7 +335,7 @@ impl Env {
             vars: texts
                 .filter_map(|(name, value)| Some((name, value.to_str()?)))
                 .collect(),
-            http: self.http(),
+            http: self.http()?,
             cache: true,
             git_credentials: self.git_credentials()?,
             ssh_aliases: true,
@@ -504,7 +510,7 @@ line break. A setting that makes no sense ends the program with exit code 64.
     #[test]
     fn lower_case_proxies_win() {
         let env = Env::of(&[("HTTPS_PROXY", "http://up"), ("https_proxy", "http://low")]);
-        let proxy = env.http().proxy;
+        let proxy = env.http().unwrap().proxy;
         assert_eq!(proxy.https, Some(Secret::new("http://low")));
         assert_eq!(proxy.http, None);
     }

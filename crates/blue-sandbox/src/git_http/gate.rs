@@ -72,7 +72,7 @@ pub(super) fn pass(
     }
     let open = !pushes && found.as_ref().is_some_and(|found| !found.repo.private);
     if !open {
-        check_caller(app, headers, caller.as_ref(), pushes)?;
+        check_caller(headers, caller.as_ref(), pushes)?;
     }
     let Some(found) = found else {
         return Err(match (pushes, owner.is_org) {
@@ -101,23 +101,14 @@ pub(super) fn pass(
     })
 }
 
-fn check_caller(
-    app: &App,
-    headers: &HeaderMap,
-    caller: Option<&Caller>,
-    pushes: bool,
-) -> Result<(), Refusal> {
+fn check_caller(headers: &HeaderMap, caller: Option<&Caller>, pushes: bool) -> Result<(), Refusal> {
     let Some(caller) = caller else {
+        // Credential helpers know both forges by this name.
         let mut response = text(StatusCode::UNAUTHORIZED, "Unauthorized\n");
-        let realm = if app.is_forgejo() {
-            "Basic realm=\"Forgejo\""
-        } else {
-            "Basic realm=\"Gitea\""
-        };
-        response
-            .0
-            .headers_mut()
-            .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(realm));
+        response.0.headers_mut().insert(
+            header::WWW_AUTHENTICATE,
+            HeaderValue::from_static("Basic realm=\"Gitea\""),
+        );
         return Err(response);
     };
     // The scopes of a personal token count only when it comes as a password: so it is on Gitea.

@@ -35,7 +35,7 @@ use self::{
 use crate::{
     app::App,
     git::Oid,
-    ops::{access::Access, push, push::RefChange, repos::Found},
+    ops::{access::Access, protection, push, push::RefChange, repos::Found},
     store::users::User,
 };
 
@@ -229,11 +229,24 @@ fn judge(
         if moves && forced().map_err(io::Error::other)?.is_some() {
             orders.forward_only.push(command.name.clone());
         }
+        if moves && let Some(patterns) = guarded(app, found, &command.name)? {
+            orders.guarded.push((command.name.clone(), patterns));
+        }
     }
     let plain = orders == Orders::default();
     let needed = !plain || commands.iter().any(|command| is_internal(&command.name));
     let hooks = needed.then(|| hooks::folder(&app.dir)).transpose()?;
     Ok((orders, hooks))
+}
+
+/// The patterns of files that a push to this branch must leave as they are
+fn guarded(app: &App, found: &Found, name: &str) -> io::Result<Option<String>> {
+    let Some(branch) = name.strip_prefix("refs/heads/") else {
+        return Ok(None);
+    };
+    let rule = protection::of_branch(app, &found.repo, branch).map_err(io::Error::other)?;
+    let patterns = rule.map(|rule| rule.rule.protected_file_patterns);
+    Ok(patterns.filter(|patterns| !patterns.trim().is_empty()))
 }
 
 /// Refs the forge keeps itself; a hook declines each by name

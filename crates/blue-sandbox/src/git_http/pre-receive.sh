@@ -13,4 +13,14 @@ while read -r old new ref; do
             refuse "branch ${ref#refs/heads/} is protected from force push"
         ;;
     esac
+    case "$old" in
+    *[!0]*) ;;
+    *) continue ;;
+    esac
+    files=$(printf '%s' "$SANDBOX_GUARDED" | while read -r guarded expression; do
+        [ "$guarded" = "$ref" ] || continue
+        git -c core.quotePath=false diff --name-only "$old" "$new" | grep -iE -m 1 -e "$expression"
+    done)
+    [ -z "$files" ] ||
+        refuse "branch ${ref#refs/heads/} is protected from changing file $files"
 done

@@ -65,9 +65,7 @@ fn read(cx: &InRepo<'_>, path: &str) -> Outcome {
     if entry.mode != Mode::Tree {
         return Ok(Reply::ok(&at.file(cx, path, &entry)?));
     }
-    let mut entries = app.git(repo.id).tree(entry.oid)?;
-    // Folders come first, each group by name.
-    entries.sort_by(|a, b| (a.mode != Mode::Tree, &a.name).cmp(&(b.mode != Mode::Tree, &b.name)));
+    let entries = app.git(repo.id).tree(entry.oid)?;
     Ok(Reply::ok(&at.folder(cx, path, &entries)?))
 }
 

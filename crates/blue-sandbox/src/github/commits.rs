@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ask::decode;
 use super::cx::At;
 use super::media::Media;
-use super::pulls::fork_by;
+use super::network;
 use super::refusal::{Refusal, Result};
 use super::reply::Reply;
 use super::url::path;
@@ -134,8 +134,7 @@ fn split(patch: &str) -> Vec<Option<&str>> {
         .collect()
 }
 
-/// `base...head`, each a branch, a tag or a commit, also as `owner:branch` of this repository or
-/// of a fork
+/// `base...head`, each a branch, a tag or a commit, also as `owner:branch` of this repository or of a fork
 pub(super) fn compare(at: &At<'_>, basehead: &str) -> Result<Reply> {
     let (base_name, head_name) = basehead.split_once("...").ok_or_else(Refusal::not_found)?;
     let (base_name, head_name) = (decode(base_name), decode(head_name));
@@ -219,19 +218,15 @@ pub(super) fn compare(at: &At<'_>, basehead: &str) -> Result<Reply> {
 }
 
 fn side(at: &At<'_>, name: &str) -> Result<Oid> {
-    let Some((owner, branch)) = name.split_once(':') else {
-        return at.resolve(name)?.ok_or_else(Refusal::not_found);
+    let found = match name.split_once(':') {
+        None => at.resolve(name)?,
+        Some((owner, branch)) => match network::find(at, owner, None)? {
+            Some(repo) if repo.id == at.id() => at.resolve(branch)?,
+            Some(fork) => network::borrow(at, &fork, branch)?,
+            None => None,
+        },
     };
-    if owner.eq_ignore_ascii_case(&at.repo.owner.login) {
-        return at.resolve(branch)?.ok_or_else(Refusal::not_found);
-    }
-    let fork = fork_by(at, owner, None)?.ok_or_else(Refusal::not_found)?;
-    Ok(ops::commits::borrow(
-        at.app(),
-        &at.repo.row,
-        &fork,
-        branch,
-    )?)
+    found.ok_or_else(Refusal::not_found)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod commits;
 mod contents;
 mod git;
 mod meta;
+mod network;
 mod protection;
 mod pulls;
 mod repos;

@@ -200,6 +200,9 @@ fn commit(at: &At<'_>, verb: &str, rest: &[&str]) -> Result<Reply> {
 }
 
 fn pull(at: &At<'_>, verb: &str, rest: &[&str]) -> Result<Reply> {
+    if !at.repo.row.settings.has_pull_requests {
+        return Err(Refusal::not_found());
+    }
     match (verb, rest) {
         (GET, []) => pulls::list(at),
         (POST, []) => pulls::create(at),

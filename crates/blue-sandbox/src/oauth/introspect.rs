@@ -50,7 +50,7 @@ fn inspect(app: &App, headers: &HeaderMap, token: &str) -> Result<Response, Fail
         response.headers_mut().insert(
             header::WWW_AUTHENTICATE,
             HeaderValue::from_static(if app.is_forgejo() {
-                "Basic realm=\"Forgejo OAuth2\""
+                "Basic realm=\"\""
             } else {
                 "Basic realm=\"Gitea OAuth2\""
             }),

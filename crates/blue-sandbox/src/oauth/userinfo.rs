@@ -31,8 +31,8 @@ pub(super) async fn show(
         };
         let Some(caller) = caller else {
             let mut response = text(StatusCode::UNAUTHORIZED, "no valid authorization");
-            let realm = if app.is_forgejo() { "Forgejo" } else { "Gitea" };
-            let realm = HeaderValue::from_str(&format!("Bearer realm=\"{realm} OAuth2\""));
+            let realm = if app.is_forgejo() { "" } else { "Gitea OAuth2" };
+            let realm = HeaderValue::from_str(&format!("Bearer realm=\"{realm}\""));
             if let Ok(realm) = realm {
                 response
                     .headers_mut()

@@ -36,7 +36,7 @@ pub(crate) struct Say {
 }
 
 pub(crate) fn create(app: &App, repo: &Repo, pull: &Pull, user: &User, say: Say) -> Result<Review> {
-    let judging = matches!(say.state, "APPROVED" | "REQUEST_CHANGES");
+    let judging = is_judging(say.state);
     if judging && user.id == pull.poster_id {
         return Err(Error::OwnReview);
     }
@@ -49,10 +49,11 @@ pub(crate) fn create(app: &App, repo: &Repo, pull: &Pull, user: &User, say: Say)
                 if earlier.user_id == user.id {
                     if earlier.state == "REQUEST_REVIEW" {
                         reviews::delete(tx, earlier.id)?;
-                    } else if earlier.official {
-                        earlier.official = false;
-                        reviews::save(tx, &earlier)?;
+                        continue;
                     }
+                    earlier.official = false;
+                    earlier.dismissed |= is_judging(&earlier.state);
+                    reviews::save(tx, &earlier)?;
                 }
             }
         }
@@ -76,6 +77,10 @@ pub(crate) fn create(app: &App, repo: &Repo, pull: &Pull, user: &User, say: Say)
     })
 }
 
+fn is_judging(state: &str) -> bool {
+    matches!(state, "APPROVED" | "REQUEST_CHANGES")
+}
+
 /// Turn a pending review into a spoken one
 pub(crate) fn submit(
     app: &App,
@@ -85,7 +90,7 @@ pub(crate) fn submit(
     mut review: Review,
     say: Say,
 ) -> Result<Review> {
-    let judging = matches!(say.state, "APPROVED" | "REQUEST_CHANGES");
+    let judging = is_judging(say.state);
     if judging && user.id == pull.poster_id {
         return Err(Error::OwnReview);
     }

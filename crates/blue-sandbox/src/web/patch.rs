@@ -113,22 +113,15 @@ fn header(names: &str) -> FilePatch {
 }
 
 fn extended(file: &mut FilePatch, line: &str) {
-    let path = |text: &str| {
-        let text = text.trim_end_matches('\t');
-        text.strip_prefix("a/")
-            .or_else(|| text.strip_prefix("b/"))
-            .unwrap_or(text)
-            .to_owned()
-    };
     if let Some(old) = line.strip_prefix("--- ") {
-        file.old = path(old);
+        file.old = side(old);
     } else if let Some(new) = line.strip_prefix("+++ ") {
-        file.new = path(new);
+        file.new = side(new);
     } else if let Some(old) = line.strip_prefix("rename from ") {
-        old.clone_into(&mut file.old);
+        file.old = unquote(old);
     } else if let Some(new) = line.strip_prefix("rename to ") {
-        new.clone_into(&mut file.new);
-    } else if line.starts_with("Binary files ") || line == "GIT binary patch" {
+        file.new = unquote(new);
+    } else if line.starts_with("Binary files ") {
         file.notes.push("binary".to_owned());
     } else if ["new file", "deleted file", "old mode", "new mode"]
         .iter()
@@ -136,6 +129,46 @@ fn extended(file: &mut FilePatch, line: &str) {
     {
         file.notes.push(line.to_owned());
     }
+}
+
+/// The path on one side, without the `a/` or `b/` that git puts before it
+fn side(text: &str) -> String {
+    let path = unquote(text.trim_end_matches('\t'));
+    let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
+    bare.unwrap_or(&path).to_owned()
+}
+
+/// Names with quotes, backslashes or control characters come quoted as in C
+fn unquote(text: &str) -> String {
+    let Some(inner) = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+    else {
+        return text.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'n') => bytes.push(b'\n'),
+            Some(first @ b'0'..=b'3') => {
+                let digits = [Some(first), rest.next(), rest.next()];
+                let value = digits
+                    .into_iter()
+                    .flatten()
+                    .fold(0_u8, |value, digit| value << 3 | (digit & 7));
+                bytes.push(value);
+            }
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 type Span = (u64, u64);
@@ -247,6 +280,13 @@ Binary files /dev/null and b/img.png differ
         assert_eq!(files[1].name(), "old.txt → new name.txt");
         assert_eq!(files[2].name(), "img.png");
         assert_eq!(files[2].notes, ["new file mode 100644", "binary"]);
+    }
+
+    #[test]
+    fn odd_names_are_read_back() {
+        assert_eq!(side("b/plain name\t"), "plain name");
+        assert_eq!(side(r#""a/tab\there \"q\" \303\244""#), "tab\there \"q\" ä");
+        assert_eq!(side("/dev/null"), "/dev/null");
     }
 
     #[test]

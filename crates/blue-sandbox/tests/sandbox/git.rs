@@ -8,6 +8,7 @@ use std::{
 
 use blue_sandbox::{Config, Sandbox, Seed};
 use reqwest::Method;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::visitor::{Visitor, start};
@@ -116,6 +117,19 @@ impl Bench {
         self.good(work, &["add", "-A"]).await;
         self.good(work, &["commit", "-q", "-m", &format!("change {file}")])
             .await;
+    }
+
+    /// Ask the Gitea door as alice
+    async fn api(&self, method: Method, path: &str, body: Value) -> Value {
+        let mut web = Visitor::new(&self.sandbox);
+        let request = web
+            .request(method, &format!("/api/v1{path}"))
+            .header("authorization", "token token-of-alice")
+            .header("content-type", "application/json")
+            .body(body.to_string());
+        let answer = web.send(request).await;
+        assert!(answer.status < 300, "{path}: {answer:?}");
+        answer.json()
     }
 
     async fn remote(&self, repo: &str) -> String {
@@ -418,4 +432,97 @@ async fn a_big_push_and_a_long_negotiation_go_through() {
     bench.good(&other, &["fetch", "-q", "origin"]).await;
     let tips = bench.good(&other, &["rev-parse", "origin/big"]).await;
     assert_eq!(tips, bench.good(&work, &["rev-parse", "HEAD"]).await);
+}
+
+#[tokio::test]
+async fn when_a_push_has_returned_the_forge_knows() {
+    let bench = Bench::new().await;
+    let work = bench.clone("bob:token-of-bob", "alice/app", "work").await;
+    bench.commit(&work, "x", "one").await;
+    bench
+        .good(&work, &["push", "-q", "origin", "HEAD:refs/heads/topic"])
+        .await;
+    let new = json!({"head": "topic", "base": "main", "title": "Topic"});
+    let made = bench.api(Method::POST, "/repos/alice/app/pulls", new).await;
+    assert_eq!(
+        made["head"]["sha"],
+        bench.good(&work, &["rev-parse", "HEAD"]).await.trim()
+    );
+
+    let rule = "workflows: [{ on: [push], jobs: [{ name: build, context: ci/build }] }]\n";
+    fs::create_dir(work.join(".sandbox")).unwrap();
+    bench.commit(&work, ".sandbox/ci.yaml", rule).await;
+    bench
+        .good(&work, &["push", "-q", "origin", "HEAD:topic"])
+        .await;
+    let tip = bench.good(&work, &["rev-parse", "HEAD"]).await;
+    let pull = bench
+        .api(Method::GET, "/repos/alice/app/pulls/1", Value::Null)
+        .await;
+    assert_eq!(pull["head"]["sha"], tip.trim());
+    let runs = bench
+        .api(Method::GET, "/repos/alice/app/actions/runs", Value::Null)
+        .await;
+    assert_eq!(runs["workflow_runs"][0]["head_sha"], tip.trim(), "{runs}");
+
+    bench.good(&work, &["push", "-q", "origin", ":topic"]).await;
+    let pull = bench
+        .api(Method::GET, "/repos/alice/app/pulls/1", Value::Null)
+        .await;
+    assert_eq!(
+        (&pull["state"], &pull["merged"]),
+        (&json!("closed"), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_renamed_repository_is_found_under_its_old_name() {
+    let bench = Bench::new().await;
+    let work = bench.clone("bob:token-of-bob", "alice/app", "work").await;
+    bench
+        .api(
+            Method::PATCH,
+            "/repos/alice/app",
+            json!({"name": "renamed"}),
+        )
+        .await;
+    bench.commit(&work, "x", "x").await;
+    bench.good(&work, &["fetch", "-q"]).await;
+    bench
+        .good(&work, &["push", "-q", "origin", "HEAD:refs/heads/after"])
+        .await;
+    assert!(
+        bench
+            .remote("alice/renamed")
+            .await
+            .contains("refs/heads/after")
+    );
+    let mut web = Visitor::new(&bench.sandbox);
+    let moved = web
+        .get("/alice/app.git/info/refs?service=git-upload-pack")
+        .await;
+    let there = "/alice/renamed/info/refs?service=git-upload-pack";
+    assert_eq!((moved.status, moved.location.as_str()), (301, there));
+}
+
+#[tokio::test]
+async fn protected_files_stay_as_they_are() {
+    let bench = Bench::new().await;
+    let rule = json!({"rule_name": "side", "enable_push": true, "protected_file_patterns": "src/**;*.lock"});
+    bench
+        .api(Method::POST, "/repos/alice/app/branch_protections", rule)
+        .await;
+    let work = bench.clone("bob:token-of-bob", "alice/app", "work").await;
+    bench.good(&work, &["switch", "-q", "side"]).await;
+    bench.commit(&work, "free.txt", "x").await;
+    bench.good(&work, &["push", "-q", "origin", "side"]).await;
+    for file in ["src/a.txt", "x.lock"] {
+        bench.commit(&work, file, "changed").await;
+        let said = bench.bad(&work, &["push", "origin", "side"]).await;
+        let words = format!("branch side is protected from changing file {file}");
+        assert!(said.contains(&words), "{said}");
+        bench
+            .good(&work, &["reset", "-q", "--hard", "HEAD~1"])
+            .await;
+    }
 }

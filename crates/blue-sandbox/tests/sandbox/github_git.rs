@@ -322,6 +322,8 @@ async fn large_files_links_and_submodules_have_their_own_shapes() {
     .is(200);
     let good = hub.get(&format!("{repo}/contents/good")).await;
     assert_eq!(good.json["type"], "file");
+    let own = hub.get(&format!("{repo}/git/blobs/{}", good.sha())).await;
+    assert_eq!(own.json["content"], "UkVBRE1FLm1k\n");
     let dangling = hub.get(&format!("{repo}/contents/dangling")).await;
     assert_eq!(dangling.json["type"], "symlink");
     assert_eq!(dangling.json["target"], "../nowhere");

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use blue_tools::ErrorCode;
+
 use crate::{cli::Blue, tidy::root};
 
 const INTRO: &str = "\
@@ -20,6 +22,10 @@ Made from the program's own help; after a change run `BLUE_UPDATE=1 cargo test -
 #[test]
 fn the_command_page_is_fresh() {
     let mut page = INTRO.to_owned();
+    page += "\n## Codes of failures\n\n| code | meaning |\n|---|---|\n";
+    for code in ErrorCode::ALL {
+        let _ = writeln!(page, "| `{code}` | {} |", code.meaning());
+    }
     add(&mut page, &[]);
     let path = root().join("docs/cli.md");
     if update() {
@@ -39,7 +45,9 @@ fn add(page: &mut String, path: &[&str]) {
         .success()
         .stdout;
     let name = [&["blue"], path].concat().join(" ");
-    let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end());
+    let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
+    let text = lines.join("\n");
+    let _ = write!(page, "\n## `{name}`\n\n```text\n{text}\n```\n");
     for below in commands(&help) {
         add(page, &[path, &[below]].concat());
     }

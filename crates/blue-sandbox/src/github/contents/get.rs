@@ -34,7 +34,7 @@ pub(in crate::github) fn get(at: &At<'_>, path: &str) -> Result<Reply> {
     };
     match entry.mode {
         Mode::Tree => folder(at, rev, &found),
-        Mode::File | Mode::Executable => file(at, rev, &found),
+        Mode::File | Mode::Executable => file(at, rev, &found, found.oid),
         Mode::Symlink => link(at, rev, tree, &found),
         Mode::Submodule => {
             let mut shown = content::entry(at.urls(), &at.repo, rev, &found);
@@ -86,7 +86,8 @@ fn folder(at: &At<'_>, rev: &str, found: &Found) -> Result<Reply> {
     Ok(Reply::ok(&rows.into()))
 }
 
-fn file(at: &At<'_>, rev: &str, found: &Found) -> Result<Reply> {
+/// `bytes` is the blob to read, which a link does not share with what it is shown as
+fn file(at: &At<'_>, rev: &str, found: &Found, bytes: Oid) -> Result<Reply> {
     if found.size > MOST {
         let errors = json!([{"resource": "Blob", "field": "data", "code": "too_large"}]);
         let message = "This API returns blobs up to 100 MB in size. The requested blob is too large \
@@ -94,7 +95,7 @@ fn file(at: &At<'_>, rev: &str, found: &Found) -> Result<Reply> {
         return Err(Refusal::with_errors(message, errors).with_status(StatusCode::FORBIDDEN));
     }
     if at.ask().media() == Media::Raw {
-        let data = at.git.read_kind(found.oid, Kind::Blob)?;
+        let data = at.git.read_kind(bytes, Kind::Blob)?;
         return Ok(Reply::bytes(
             "application/vnd.github.raw+json; charset=utf-8",
             data,
@@ -104,7 +105,7 @@ fn file(at: &At<'_>, rev: &str, found: &Found) -> Result<Reply> {
     let (content, encoding) = if found.size > INLINE {
         (String::new(), "none")
     } else {
-        (wrapped(&at.git.read_kind(found.oid, Kind::Blob)?), "base64")
+        (wrapped(&at.git.read_kind(bytes, Kind::Blob)?), "base64")
     };
     shown["content"] = content.into();
     shown["encoding"] = encoding.into();
@@ -116,13 +117,14 @@ fn link(at: &At<'_>, rev: &str, tree: Oid, found: &Found) -> Result<Reply> {
     let target = at.git.read_kind(found.oid, Kind::Blob)?;
     let target = String::from_utf8_lossy(&target).into_owned();
     if let Some(entry) = follow(at, tree, &found.path, &target)? {
+        // The bytes and their size are the file's; the id stays the link's own.
         let file = Found {
             path: found.path.clone(),
             size: size(at, &entry)?,
             mode: entry.mode,
-            oid: entry.oid,
+            oid: found.oid,
         };
-        return self::file(at, rev, &file);
+        return self::file(at, rev, &file, entry.oid);
     }
     let mut shown = content::entry(at.urls(), &at.repo, rev, found);
     shown["target"] = target.into();

@@ -11,6 +11,7 @@ use super::super::view::git;
 use super::{not_empty, object};
 use crate::git::{Error, Expect, Kind, Oid, valid_branch_name};
 use crate::ops::{self, branches, push};
+use crate::store::users::User;
 
 /// `name` without `refs/`, as GitHub's paths have it
 pub(in crate::github) fn get(at: &At<'_>, name: &str) -> Result<Reply> {
@@ -106,13 +107,7 @@ fn target(at: &At<'_>, whole: &str, sha: &str) -> Result<Oid> {
 }
 
 /// Change a ref that is no branch
-fn change(
-    at: &At<'_>,
-    who: &crate::store::users::User,
-    whole: &str,
-    old: Option<Oid>,
-    new: Option<Oid>,
-) -> Result<()> {
+fn change(at: &At<'_>, who: &User, whole: &str, old: Option<Oid>, new: Option<Oid>) -> Result<()> {
     if !whole.starts_with("refs/tags/") {
         return Err(Refusal::unprocessable("Reference cannot be updated"));
     }
@@ -148,6 +143,9 @@ fn refused(error: ops::Error) -> Refusal {
             Refusal::unprocessable(format!("refs/heads/{name} is not a valid ref name."))
         }
         ops::Error::DefaultBranch => Refusal::unprocessable("Cannot delete the default branch"),
+        ops::Error::ProtectedPath(path) => {
+            Refusal::rule(&format!("Changes to {path} are restricted."))
+        }
         ops::Error::ProtectedBranch => Refusal::rule("Cannot delete this protected branch"),
         other => other.into(),
     }
@@ -169,6 +167,7 @@ pub(in crate::github) fn update(at: &At<'_>, name: &str) -> Result<Reply> {
     let old = lookup(at, &whole)?.ok_or_else(no_ref)?;
     let new = target(at, &whole, &body.sha)?;
     if let Some(branch) = whole.strip_prefix("refs/heads/") {
+        protected_files(at, who, branch, old, new)?;
         branches::update(at.app(), &at.repo.row, who, branch, new, None, body.force)
             .map_err(refused)?;
     } else if body.force || old == new {
@@ -177,6 +176,17 @@ pub(in crate::github) fn update(at: &At<'_>, name: &str) -> Result<Reply> {
         return Err(Refusal::unprocessable("Update is not a fast forward"));
     }
     Ok(Reply::ok(&show(at, &whole, new)?))
+}
+
+/// A rule may keep single files from being changed
+fn protected_files(at: &At<'_>, who: &User, branch: &str, old: Oid, new: Oid) -> Result<()> {
+    let rule = ops::protection::of_branch(at.app(), &at.repo.row, branch)?;
+    if rule.is_none_or(|found| found.rule.protected_file_patterns.is_empty()) {
+        return Ok(());
+    }
+    let diff = ops::commits::between(at.app(), &at.repo.row, old, new)?;
+    let paths: Vec<&str> = diff.files.iter().map(|file| file.path.as_str()).collect();
+    ops::protection::check_commit(at.app(), &at.repo.row, branch, who, &paths).map_err(refused)
 }
 
 pub(in crate::github) fn delete(at: &At<'_>, name: &str) -> Result<Reply> {

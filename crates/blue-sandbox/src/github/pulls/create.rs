@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::super::cx::At;
+use super::super::network;
 use super::super::refusal::{Refusal, Result};
 use super::super::reply::Reply;
 use super::full;
 use crate::ops;
-use crate::ops::access::{self, Access};
 use crate::ops::pulls::New;
-use crate::store::repos::{self, Repo};
+use crate::store::repos::Repo;
 
 #[derive(Debug, Deserialize)]
 struct Create {
@@ -35,22 +35,15 @@ pub(in crate::github) fn create(at: &At<'_>) -> Result<Reply> {
         .filter(|title| !title.is_empty());
     let title = title.ok_or_else(|| Refusal::field("PullRequest", "title", "missing_field"))?;
     let (head_repo, head) = head(at, &body)?;
-    if access::of(at.app(), &head_repo, at.cx.caller())? < Access::Write {
-        return Err(Refusal::custom("PullRequest", "must be a collaborator"));
-    }
     let invalid = |field: &str| Refusal::field("PullRequest", field, "invalid");
     let base_oid = at.git.branch(&body.base)?.ok_or_else(|| invalid("base"))?;
-    let there = at.app().git(head_repo.id);
-    let head_oid = there.branch(&head)?.ok_or_else(|| invalid("head"))?;
-    // The base has everything the head has. The head's objects may lie in a fork, so the base's
-    // history is looked at where the head is too.
-    let nothing =
-        base_oid == head_oid || (at.git.has(head_oid) && at.git.is_ancestor(head_oid, base_oid)?);
+    let head_oid = network::borrow(at, &head_repo, &head)?.ok_or_else(|| invalid("head"))?;
+    let nothing = at.git.is_ancestor(head_oid, base_oid)?;
     if nothing {
         let message = format!("No commits between {} and {}", body.base, body.head);
         return Err(Refusal::custom("PullRequest", message));
     }
-    if head_repo.id == at.id() && at.git.merge_base(base_oid, head_oid)?.is_none() {
+    if at.git.merge_base(base_oid, head_oid)?.is_none() {
         let message = format!(
             "The {head} branch has no history in common with {}",
             body.base
@@ -94,38 +87,10 @@ fn label_owner(at: &At<'_>, head: &Repo) -> String {
 
 /// `branch`, or `owner:branch` of this repository or of a fork
 fn head(at: &At<'_>, body: &Create) -> Result<(Repo, String)> {
-    let invalid = || Refusal::field("PullRequest", "head", "invalid");
-    let own = &at.repo.row;
     let Some((owner, branch)) = body.head.split_once(':') else {
-        return Ok((own.clone(), body.head.clone()));
+        return Ok((at.repo.row.clone(), body.head.clone()));
     };
-    let own_name = body
-        .head_repo
-        .as_deref()
-        .is_none_or(|name| name == own.name);
-    if owner.eq_ignore_ascii_case(&at.repo.owner.login) && own_name {
-        return Ok((own.clone(), branch.to_owned()));
-    }
-    let fork = fork_by(at, owner, body.head_repo.as_deref())?.ok_or_else(invalid)?;
-    Ok((fork, branch.to_owned()))
-}
-
-/// The repository of the same family that belongs to someone, if the caller may read it
-pub(in crate::github) fn fork_by(at: &At<'_>, owner: &str, name: Option<&str>) -> Result<Option<Repo>> {
-    let Ok(owner) = ops::users::find(at.app(), owner) else {
-        return Ok(None);
-    };
-    let own = &at.repo.row;
-    let root = own.fork_of.unwrap_or(own.id);
-    let candidates = at.app().store.read(|c| repos::of_owner(c, owner.id))?;
-    let fork = candidates.into_iter().find(|repo| {
-        let related = repo.id == root || repo.fork_of == Some(root) || repo.fork_of == Some(own.id);
-        related && name.is_none_or(|name| *name == repo.name) && repo.id != own.id
-    });
-    match fork {
-        Some(fork) if access::of(at.app(), &fork, at.cx.caller())? >= Access::Read => {
-            Ok(Some(fork))
-        }
-        _ => Ok(None),
-    }
+    let found = network::find(at, owner, body.head_repo.as_deref())?;
+    let found = found.ok_or_else(|| Refusal::field("PullRequest", "head", "invalid"))?;
+    Ok((found, branch.to_owned()))
 }

@@ -184,9 +184,7 @@ fn blocked(at: &At<'_>, pull: &Pull, block: Block) -> Result<String> {
             "At least {} approving reviews are required by reviewers with write access.",
             rule.required_approvals
         ),
-        Block::RequestedChanges => {
-            "1 review requesting changes by reviewers with write access.".to_owned()
-        }
+        Block::RequestedChanges => "Changes requested by reviewers with write access.".to_owned(),
         Block::ReviewRequests => "Review required: a requested review is missing.".to_owned(),
         Block::Outdated => "The head branch is out-of-date with the base branch.".to_owned(),
         Block::ProtectedFiles => "Changes to protected files are restricted.".to_owned(),

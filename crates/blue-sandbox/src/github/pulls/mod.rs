@@ -14,7 +14,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 pub(super) use changes::{commits, files};
-pub(super) use create::{create, fork_by};
+pub(super) use create::create;
 pub(super) use list::{list, of_commit};
 pub(super) use merge::{is_merged, merge};
 pub(super) use update::{update, update_branch};

@@ -119,6 +119,7 @@ pub(in crate::github) fn simple(urls: &Urls, repo: &Shown) -> Value {
             "has_pages": false,
             "has_downloads": false,
             "has_discussions": false,
+            "has_pull_requests": settings.has_pull_requests,
             "archived": row.archived_at.is_some(),
             "disabled": false,
             "visibility": if row.private { "private" } else { "public" },

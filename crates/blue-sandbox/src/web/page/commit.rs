@@ -122,7 +122,19 @@ fn safe(url: &str) -> Option<String> {
 
 /// What lies between two points, ready to show
 pub(super) fn changes(visit: &Visit<'_>, from: Oid, to: Oid) -> Result<Vec<FilePatch>, Trouble> {
-    Ok(patch::parse(&visit.git().patch(from, to)?))
+    // Without the bytes of binary files, and with names as people write them.
+    let (from, to) = (from.to_string(), to.to_string());
+    let plain = [
+        "-c",
+        "core.quotePath=false",
+        "diff-tree",
+        "-p",
+        "-r",
+        "-M",
+        &from,
+        &to,
+    ];
+    Ok(patch::parse(&visit.git().git(&plain)?.text()))
 }
 
 /// Send a diff as it is

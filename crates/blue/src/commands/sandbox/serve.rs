@@ -106,6 +106,9 @@ struct Asked {
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    /// The terminal was closed
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
 }
 
 impl Asked {
@@ -119,6 +122,7 @@ impl Asked {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            hangup: signal(SignalKind::hangup()).map_err(failed)?,
         })
     }
 
@@ -127,6 +131,7 @@ impl Asked {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 

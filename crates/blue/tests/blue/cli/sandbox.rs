@@ -69,7 +69,7 @@ fn ready_is_one_object_with_users() {
 #[test]
 #[cfg(unix)]
 fn polite_signals_end_it_well_and_the_temporary_folder_goes() {
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let blue = Blue::new();
         let temporary = blue.home().join("tmp");
         std::fs::create_dir(&temporary).unwrap();
