@@ -46,6 +46,7 @@ mod commits;
 mod contents;
 mod faults;
 mod merge;
+mod merge_blocks;
 mod mergeability;
 mod openapi_examples;
 mod openapi_requests;
