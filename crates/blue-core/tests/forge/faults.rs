@@ -151,12 +151,11 @@ async fn a_write_that_is_limited_is_told(cx: Cx) -> Result<()> {
 async fn a_page_that_fails_fails_the_list(cx: Cx) -> Result<()> {
     let cx = cx.faulty()?;
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import
         .commit("main", "first", &[("a.txt", b"a")])
         .branches("many", 200);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let forge = cx.forge(&owner);
     assert_eq!(forge.all_branches(&repo.id).await?.len(), 201);
     fault(
@@ -213,12 +212,11 @@ async fn an_answer_that_is_too_slow_is_unreachable(cx: Cx) -> Result<()> {
 async fn links_to_another_host_are_not_followed(cx: Cx) -> Result<()> {
     let cx = cx.elsewhere()?;
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import
         .commit("main", "first", &[("a.txt", b"a")])
         .branches("many", 200);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let forge = cx.forge(&owner);
     assert!(
         forge
