@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blue_core::{
     forge::Forge,
     http::{Http, HttpConfig},
@@ -10,7 +10,10 @@ use blue_core::{
 };
 
 use crate::{
-    Backend, Lab, Repo, Server, Settings, Skip, User, openapi::Proxy, report, server::StartError,
+    Backend, Lab, Repo, Server, Settings, Skip, User,
+    openapi::Proxy,
+    report,
+    server::{Kind, StartError},
 };
 
 /// What the body of a behaviour works with
@@ -35,6 +38,31 @@ impl Cx {
     pub fn forge_with(&self, token: Option<&Secret>, http: HttpConfig) -> Arc<dyn Forge> {
         let http = Arc::new(Http::new(http));
         self.backend.forge(self.server, http, token)
+    }
+
+    /// The same on a sandbox that goes wrong on request
+    pub fn faulty(&self) -> Result<Self> {
+        self.special(Kind::Faulty, "faults cannot be ordered from a real server")
+    }
+
+    /// The same on a sandbox whose links name a host that is not there
+    pub fn elsewhere(&self) -> Result<Self> {
+        self.special(Kind::Elsewhere, "the real server has one name only")
+    }
+
+    fn special(&self, kind: Kind, why: &str) -> Result<Self> {
+        if matches!(self.backend, Backend::Gitea | Backend::Forgejo) {
+            return Err(Skip::new(why).into());
+        }
+        match self.backend.sandbox(kind) {
+            Ok(server) => Ok(Self {
+                backend: self.backend,
+                lab: Lab::new(server),
+                server,
+            }),
+            Err(StartError::Skip(skip)) => Err(skip.clone().into()),
+            Err(StartError::Broken(why)) => bail!("the sandbox did not start: {why}"),
+        }
     }
 
     /// A new user, a repository with a `README.md`, and the forge as that user sees it

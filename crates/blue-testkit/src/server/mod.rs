@@ -13,7 +13,7 @@ use url::Url;
 use crate::{Skip, lab::User, openapi::Proxy};
 
 pub(crate) use real::{forgejo, gitea};
-pub(crate) use sandbox::{github, sandbox};
+pub(crate) use sandbox::{Kind, sandbox};
 
 /// A running forge with a site administrator
 #[derive(Debug)]
