@@ -278,7 +278,7 @@ async fn memory(server: &Server) -> Result<()> {
             to_f64(kb) / 1024.0
         ),
         None => {
-            println!("| 50 parallel reads, peak RSS of the client | not told on this system | |")
+            println!("| 50 parallel reads, peak RSS of the client | not told on this system | |");
         }
     }
     Ok(())
