@@ -111,6 +111,12 @@ pub(super) fn one(cx: &InRepo<'_>, spec: &str) -> Outcome {
 }
 
 fn compare(cx: &InRepo<'_>, spec: &str) -> Outcome {
+    if spec.contains(['^', '~']) {
+        return Err(Fail::new(
+            400,
+            "Unsupported comparison syntax: ref with suffix",
+        ));
+    }
     let (base, head) = spec
         .split_once("...")
         .or_else(|| spec.split_once(".."))

@@ -124,8 +124,8 @@ fn fork(cx: &InRepo<'_>) -> Outcome {
     let name = form.opt_text("name")?.unwrap_or(&cx.repo().name);
     let copy = ops::repos::fork(cx.app(), &cx.found, &owner, name).map_err(|error| {
         let words = match &error {
-            ops::Error::Exists(What::Fork(fork)) => format!(
-                "repository is already forked by user [uname: {0}, repo path: {1}, fork path: {0}/{fork}]",
+            ops::Error::Exists(What::Fork(twin)) => format!(
+                "repository is already forked by user [uname: {0}, repo path: {1}, fork path: {0}/{twin}]",
                 owner.login,
                 cx.found.full_name()
             ),
@@ -154,13 +154,11 @@ fn edit(cx: &InRepo<'_>) -> Outcome {
         .opt_text("default_branch")?
         .filter(|name| !name.is_empty())
     {
+        // A branch that is not there is passed over without a word.
         let empty = ops::repos::is_empty(cx.app(), before)?;
-        if !empty && cx.app().git(before.id).branch(branch)?.is_none() {
-            return Err(Fail::invalid(&format!(
-                "default branch {branch} does not exist"
-            )));
+        if empty || cx.app().git(before.id).branch(branch)?.is_some() {
+            branch.clone_into(&mut after.default_branch);
         }
-        branch.clone_into(&mut after.default_branch);
     }
     if let Some(private) = form.opt_flag("private")? {
         after.private = private;

@@ -137,8 +137,8 @@ pub(crate) fn change(app: &App, repo: &Repo, user: &User, change: &Change<'_>) -
         .unwrap_or(own);
     let mut message = format!("{}\n", change.message.trim());
     if change.sign_off {
-        let by = format!("{} <{}>", committer.name, committer.email);
-        message.push_str(&format!("\nSigned-off-by: {by}\n"));
+        let (name, email) = (&committer.name, &committer.email);
+        message = format!("{message}\nSigned-off-by: {name} <{email}>\n");
     }
     let commit = git.write_commit(&Commit {
         tree,
@@ -164,7 +164,7 @@ pub(crate) fn change(app: &App, repo: &Repo, user: &User, change: &Change<'_>) -
 }
 
 fn edits(git: &Git, tree: Oid, files: &[FileChange]) -> Result<Vec<Edit>> {
-    let mut made = HashSet::new();
+    let mut new_paths = HashSet::new();
     let mut edits = Vec::new();
     for file in files {
         check_path(&file.path)?;
@@ -173,7 +173,7 @@ fn edits(git: &Git, tree: Oid, files: &[FileChange]) -> Result<Vec<Edit>> {
             refuse_clash(git, tree, file)?;
         }
         let created = matches!(file.action, Action::Create);
-        if created && !made.insert(file.path.as_str()) {
+        if created && !new_paths.insert(file.path.as_str()) {
             return Err(Error::SamePathTwice(file.path.clone()));
         }
         match &file.action {
@@ -249,7 +249,7 @@ fn refuse_clash(git: &Git, tree: Oid, file: &FileChange) -> Result<()> {
         match git.entry(tree, &path[..end])?.map(|entry| entry.mode) {
             None => return Ok(()),
             Some(Mode::Tree) => {}
-            Some(_) => return words("a file", "a subdirectory", &path[..end]),
+            Some(_) => return Err(Error::FileInTheWay(path[..end].to_owned())),
         }
     }
     match git.entry(tree, path)?.map(|entry| entry.mode) {

@@ -1,18 +1,19 @@
-//! Files: read, and change one or many
+//! Change one file or many, in one commit
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{
-    Outcome,
-    body::Form,
-    fail::{self, Fail},
-    reply::Reply,
-    request::InRepo,
-    wire,
-};
+use super::read::{At, clean, malformed};
 use crate::{
-    git::{Commit, Entry, Kind, Mode, Oid, Signature},
+    git::Signature,
+    gitea::{
+        Outcome,
+        body::Form,
+        fail::{self, Fail},
+        reply::Reply,
+        request::InRepo,
+        wire,
+    },
     ops::{
         self, What,
         access::Access,
@@ -21,245 +22,6 @@ use crate::{
     },
     store::users::User,
 };
-
-/// Files above this are not put into an answer
-const MOST_INLINE: u64 = 10 << 20;
-
-pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
-    let file = path[1..].join("/");
-    match (cx.req.verb(), file.as_str()) {
-        ("GET", _) => {
-            let malformed = || Fail::new(500, &malformed(&file));
-            read(cx, &clean(&file).ok_or_else(malformed)?)
-        }
-        ("POST", "") => change_many(cx),
-        ("POST", _) => write(cx, &target(cx, &file)?, Action::Create),
-        ("PUT", name) if !name.is_empty() => put(cx, &target(cx, &file)?),
-        ("DELETE", name) if !name.is_empty() => delete(cx, &target(cx, &file)?),
-        _ => Err(Fail::wrong_verb()),
-    }
-}
-
-/// Resolve `.` and `..` as a path below a root does; nothing for a path git keeps for itself
-fn clean(path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            other if other.eq_ignore_ascii_case(".git") => return None,
-            other => parts.push(other),
-        }
-    }
-    (path.is_empty() || !parts.is_empty()).then(|| parts.join("/"))
-}
-
-fn malformed(path: &str) -> String {
-    format!("path contains a malformed path component [path: {path}]")
-}
-
-/// The path a change is about
-fn target(cx: &InRepo<'_>, path: &str) -> Result<String, Fail> {
-    // Who may not write is told that first.
-    editor(cx)?;
-    let cleaned = clean(path).ok_or_else(|| Fail::invalid(&malformed(path)))?;
-    let mut depth = 0_i32;
-    for part in path.split('/') {
-        depth += if part == ".." { -1 } else { 1 };
-        if depth < 0 {
-            return Err(outside(cx, path));
-        }
-    }
-    Ok(cleaned)
-}
-
-fn read(cx: &InRepo<'_>, path: &str) -> Outcome {
-    let (app, repo) = (cx.app(), cx.repo());
-    let asked = cx
-        .req
-        .query("ref")
-        .filter(|name| !name.is_empty())
-        .unwrap_or(&repo.default_branch);
-    let commit = contents::commit_of(app, repo, asked)?;
-    let at = At::new(cx, asked, commit)?;
-    let entry = contents::entry(app, repo, commit, path)?;
-    if entry.mode != Mode::Tree {
-        return Ok(Reply::ok(&at.file(cx, path, &entry)?));
-    }
-    let entries = app.git(repo.id).tree(entry.oid)?;
-    Ok(Reply::ok(&at.folder(cx, path, &entries)?))
-}
-
-/// Where a read looks: what was asked for, and what it is
-struct At {
-    asked: String,
-    /// `branch`, `tag` or `commit`
-    kind: &'static str,
-    commit: Oid,
-}
-
-impl At {
-    fn new(cx: &InRepo<'_>, asked: &str, commit: Oid) -> Result<Self, Fail> {
-        let git = cx.app().git(cx.repo().id);
-        let kind = if git.branch(asked)?.is_some() {
-            "branch"
-        } else if git.tag(asked)?.is_some() {
-            "tag"
-        } else {
-            "commit"
-        };
-        Ok(Self {
-            asked: asked.to_owned(),
-            kind,
-            commit,
-        })
-    }
-
-    fn folder(&self, cx: &InRepo<'_>, dir: &str, entries: &[Entry]) -> Result<Value, Fail> {
-        let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-        let last = commits::last(cx.app(), cx.repo(), self.commit, dir, &names)?;
-        let mut rows = Vec::new();
-        for entry in entries {
-            let path = if dir.is_empty() {
-                entry.name.clone()
-            } else {
-                format!("{dir}/{}", entry.name)
-            };
-            let by = last.get(&entry.name).map(|(oid, commit)| (*oid, commit));
-            rows.push(self.shape(cx, &path, entry, by, false)?);
-        }
-        Ok(rows.into())
-    }
-
-    fn file(&self, cx: &InRepo<'_>, path: &str, entry: &Entry) -> Result<Value, Fail> {
-        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let last = commits::last(cx.app(), cx.repo(), self.commit, dir, &[name.to_owned()])?;
-        let by = last.get(name).map(|(oid, commit)| (*oid, commit));
-        self.shape(cx, path, entry, by, true)
-    }
-
-    fn shape(
-        &self,
-        cx: &InRepo<'_>,
-        path: &str,
-        entry: &Entry,
-        last: Option<(Oid, &Commit)>,
-        inline: bool,
-    ) -> Result<Value, Fail> {
-        let git = cx.app().git(cx.repo().id);
-        let size = if entry.mode.is_blob() {
-            git.stat(entry.oid)?.1
-        } else {
-            0
-        };
-        let (kind, object) = match entry.mode {
-            // A folder is called a blob too: so it is in Gitea.
-            Mode::Tree => (
-                "dir",
-                if cx.app().is_forgejo() {
-                    "trees"
-                } else {
-                    "blobs"
-                },
-            ),
-            Mode::Symlink => ("symlink", "blobs"),
-            Mode::Submodule => ("submodule", "commits"),
-            Mode::File | Mode::Executable => ("file", "blobs"),
-        };
-        let is_file = kind == "file";
-        let wanted = inline && is_file && size <= MOST_INLINE;
-        let data = if wanted || (kind == "symlink" && inline) {
-            Some(git.read_kind(entry.oid, Kind::Blob)?)
-        } else {
-            None
-        };
-        let content = data
-            .as_ref()
-            .filter(|_| is_file)
-            .map(|data| BASE64_STANDARD.encode(data));
-        let target = data
-            .as_ref()
-            .filter(|_| !is_file)
-            .map(|data| String::from_utf8_lossy(data).into_owned());
-        let encoded = wire::path_url(path);
-        let asked = wire::path_url(&self.asked);
-        let query: String = url::form_urlencoded::byte_serialize(self.asked.as_bytes()).collect();
-        let own = format!("{}/contents/{encoded}?ref={query}", cx.api_url());
-        let object_url = format!("{}/git/{object}/{}", cx.api_url(), entry.oid);
-        let page = format!("{}/src/{}/{asked}/{encoded}", cx.web_url(), self.kind);
-        let raw = format!("{}/raw/{}/{asked}/{encoded}", cx.web_url(), self.kind);
-        let submodule = if kind == "submodule" {
-            self.submodule_url(cx, path)?
-        } else {
-            None
-        };
-        let page = (kind != "submodule").then_some(page);
-        let object_url = (kind != "submodule" || cx.app().is_forgejo()).then_some(object_url);
-        let mut value = json!({
-            "name": entry.name,
-            "path": path,
-            "sha": entry.oid,
-            "last_commit_sha": last.map(|(oid, _)| oid),
-            "last_committer_date": last.map(|(_, commit)| commit.committer.date()),
-            "last_author_date": last.map(|(_, commit)| commit.author.date()),
-            "type": kind,
-            "size": size,
-            "encoding": content.as_ref().map(|_| "base64"),
-            "content": content,
-            "target": target,
-            "url": own,
-            "html_url": page,
-            "git_url": object_url,
-            "download_url": matches!(kind, "file" | "symlink").then_some(raw),
-            "submodule_git_url": submodule,
-            "_links": {"self": own, "git": object_url, "html": page},
-        });
-        if let Some((oid, size)) = data.as_deref().and_then(lfs_pointer) {
-            value["lfs_oid"] = oid.into();
-            value["lfs_size"] = size.into();
-        }
-        if cx.app().is_forgejo() {
-            let fields = value.as_object_mut().expect("made as an object");
-            fields.shift_remove("last_committer_date");
-            fields.shift_remove("last_author_date");
-        }
-        Ok(value)
-    }
-
-    /// The address `.gitmodules` gives for a path
-    fn submodule_url(&self, cx: &InRepo<'_>, path: &str) -> Result<Option<String>, Fail> {
-        let git = cx.app().git(cx.repo().id);
-        let tree = git.commit(self.commit)?.tree;
-        let Some(file) = git.entry(tree, ".gitmodules")? else {
-            return Ok(None);
-        };
-        let text = String::from_utf8_lossy(&git.read_kind(file.oid, Kind::Blob)?).into_owned();
-        let mut here = false;
-        for line in text.lines().map(str::trim) {
-            match line
-                .split_once('=')
-                .map(|(name, value)| (name.trim(), value.trim()))
-            {
-                Some(("path", value)) => here = value == path,
-                Some(("url", value)) if here => return Ok(Some(value.to_owned())),
-                _ => {}
-            }
-        }
-        Ok(None)
-    }
-}
-
-fn lfs_pointer(data: &[u8]) -> Option<(String, u64)> {
-    let text = std::str::from_utf8(data.get(..data.len().min(1024))?).ok()?;
-    let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
-    let field = |name: &str| rest.lines().find_map(|line| line.strip_prefix(name));
-    Some((
-        field("oid sha256:")?.to_owned(),
-        field("size ")?.parse().ok()?,
-    ))
-}
 
 /// Someone who may change files here
 fn editor<'a>(cx: &'a InRepo<'_>) -> Result<&'a User, Fail> {
@@ -280,6 +42,21 @@ fn editor<'a>(cx: &'a InRepo<'_>) -> Result<&'a User, Fail> {
     Ok(user)
 }
 
+/// The path a change is about
+pub(super) fn target(cx: &InRepo<'_>, path: &str) -> Result<String, Fail> {
+    // Who may not write is told that first.
+    editor(cx)?;
+    let cleaned = clean(path).ok_or_else(|| Fail::invalid(&malformed(path)))?;
+    let mut depth = 0_i32;
+    for part in path.split('/') {
+        depth += if part == ".." { -1 } else { 1 };
+        if depth < 0 {
+            return Err(outside(cx, path));
+        }
+    }
+    Ok(cleaned)
+}
+
 fn decode(text: &str) -> Result<Vec<u8>, Fail> {
     BASE64_STANDARD.decode(text).map_err(|error| {
         let at = match error {
@@ -291,7 +68,7 @@ fn decode(text: &str) -> Result<Vec<u8>, Fail> {
     })
 }
 
-fn put(cx: &InRepo<'_>, path: &str) -> Outcome {
+pub(super) fn put(cx: &InRepo<'_>, path: &str) -> Outcome {
     editor(cx)?;
     let form = cx.req.form()?;
     let sha = form.text("sha")?;
@@ -317,7 +94,7 @@ fn put(cx: &InRepo<'_>, path: &str) -> Outcome {
     }
 }
 
-fn write(cx: &InRepo<'_>, path: &str, action: Action) -> Outcome {
+pub(super) fn write(cx: &InRepo<'_>, path: &str, action: Action) -> Outcome {
     let user = editor(cx)?;
     let form = cx.req.form()?;
     let content = decode(form.text("content")?)?;
@@ -342,7 +119,7 @@ fn write(cx: &InRepo<'_>, path: &str, action: Action) -> Outcome {
     Ok(Reply::json(if created { 201 } else { 200 }, &value))
 }
 
-fn delete(cx: &InRepo<'_>, path: &str) -> Outcome {
+pub(super) fn delete(cx: &InRepo<'_>, path: &str) -> Outcome {
     let user = editor(cx)?;
     let form = from_query(cx, cx.req.form_or_empty()?);
     let sha = form.required("sha", "SHA")?.to_owned();
@@ -371,7 +148,7 @@ fn from_query(cx: &InRepo<'_>, form: Form) -> Form {
     Form::from_map(fields.collect())
 }
 
-fn change_many(cx: &InRepo<'_>) -> Outcome {
+pub(super) fn many(cx: &InRepo<'_>) -> Outcome {
     let user = editor(cx)?;
     let form = cx.req.form()?;
     let list = form
@@ -382,7 +159,7 @@ fn change_many(cx: &InRepo<'_>) -> Outcome {
         let Value::Object(map) = value else {
             return Err(Fail::invalid("[]: json: cannot unmarshal into Go struct"));
         };
-        files.push(one_of_many(&Form::from_map(map.clone()))?);
+        files.push(one_of_many(cx, &Form::from_map(map.clone()))?);
     }
     let done = make(cx, user, &form, files.clone(), &summary(&files))?;
     let at = At {
@@ -431,11 +208,14 @@ fn summary(files: &[FileChange]) -> String {
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-fn one_of_many(form: &Form) -> Result<FileChange, Fail> {
+fn one_of_many(cx: &InRepo<'_>, form: &Form) -> Result<FileChange, Fail> {
     let operation = form.required("operation", "Operation")?;
     let path = form.required("path", "Path")?;
     if path.len() > 500 {
         return Err(Fail::invalid("[Path]: MaxSize"));
+    }
+    if cx.app().is_forgejo() && !matches!(operation, "create" | "update" | "delete") {
+        return Err(Fail::invalid("[Operation]: In"));
     }
     let action = match operation {
         "create" => Action::Create,
@@ -483,6 +263,7 @@ fn make(
     files: Vec<FileChange>,
     default: &str,
 ) -> Result<Done, Fail> {
+    let forgejo_delete = cx.app().is_forgejo() && cx.req.verb() == "DELETE";
     let given = form.text("message")?;
     let change = Change {
         branch: form.text("branch")?,
@@ -505,6 +286,14 @@ fn make(
         ops::Error::NotFound(What::Path(path)) => Fail::new(404, &fail::no_object("", &path)),
         ops::Error::BadName { .. } => Fail::invalid("[NewBranchName]: GitRefName"),
         ops::Error::BranchMoved => Fail::new(409, "branch was changed by another request"),
+        // Forgejo's DELETE says 400 where its other verbs say 422.
+        ops::Error::StaleSha { given, expected } if forgejo_delete => Fail::new(
+            400,
+            &format!("sha does not match [given: {given}, expected: {expected}]"),
+        ),
+        ops::Error::Exists(What::Branch(name)) if forgejo_delete => {
+            Fail::new(400, &format!("branch already exists [name: {name}]"))
+        }
         other => other.into(),
     })
 }
@@ -530,10 +319,11 @@ fn identity(
             email.clone_into(&mut signature.email);
         }
     }
-    let date = form
-        .object("dates")
-        .and_then(|dates| dates.text(names[0]).ok().map(str::to_owned));
-    if let Some(when) = date.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
+    let date = match form.object("dates") {
+        Some(dates) => dates.text(names[0])?.parse::<jiff::Timestamp>().ok(),
+        None => None,
+    };
+    if let Some(when) = date {
         signature.seconds = when.as_second();
     }
     Ok(Some(signature))
