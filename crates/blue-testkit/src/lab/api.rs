@@ -73,7 +73,8 @@ impl Lab {
     /// Make requests of a sandbox go wrong that was started for it
     pub async fn fault(&self, rule: &Value) -> Result<()> {
         let url = self.server().url.join("-/sandbox/faults")?;
-        let answer = self.call_url(None, Method::POST, url, Some(rule)).await?;
+        let by = Some(self.admin());
+        let answer = self.call_url(by, Method::POST, url, Some(rule)).await?;
         if answer.status != 201 {
             bail!("set-up: no fault: {} {}", answer.status, answer.text);
         }
