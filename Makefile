@@ -9,7 +9,7 @@ export BLUE_TEST_CACHE
 .PHONY: help build test lint fmt doc deny e2e bench up ci
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the program (target/release/blue)
 	$(CARGO) build --locked --release -p blue
@@ -40,6 +40,6 @@ bench: ## Measure, against peers where there are any
 	bench/run
 
 up: ## Build and run `blue up`: a forge to play with, on this machine
-	$(CARGO) run --locked --quiet -p blue -- up
+	$(CARGO) run --locked -p blue -- up
 
 ci: lint test doc deny e2e ## All that must hold before a merge

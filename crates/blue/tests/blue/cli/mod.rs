@@ -47,6 +47,8 @@ impl Blue {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
+            // A sandbox that is killed leaves its folder where it goes away with this one.
+            .env("TMPDIR", self.home())
             // Neither the machine's settings nor a repository around the folder count.
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CEILING_DIRECTORIES", self.home())
