@@ -48,7 +48,7 @@ const FILE: &str = "docs/file.txt";
 struct Server {
     api: Url,
     credential: Credential,
-    forge: Forgejo,
+    forge: Arc<Forgejo>,
     http: Arc<Http>,
     raw: reqwest::Client,
     repo: RepoId,
@@ -72,7 +72,11 @@ impl Server {
             api: api.clone(),
         };
         Ok(Self {
-            forge: Forgejo::new(Arc::clone(&http), endpoint, Some(credential.clone())),
+            forge: Arc::new(Forgejo::new(
+                Arc::clone(&http),
+                endpoint,
+                Some(credential.clone()),
+            )),
             http,
             raw: reqwest::Client::builder().no_proxy().build()?,
             repo: RepoId::parse("bench", "bench")?,
@@ -254,13 +258,13 @@ async fn branches(server: &Server) -> Result<()> {
 /// Most memory that 50 reads at once take
 async fn memory(server: &Server) -> Result<()> {
     for _ in 0..20 {
-        let reads = (0..50).map(|_| {
-            server
-                .forge
-                .read_file(&server.repo, FILE, Some("main"), 1 << 20)
-        });
-        for file in futures_util::future::join_all(reads).await {
-            ensure!(!file?.content.is_empty(), "an empty file");
+        let mut reads = tokio::task::JoinSet::new();
+        for _ in 0..50 {
+            let (forge, repo) = (Arc::clone(&server.forge), server.repo.clone());
+            reads.spawn(async move { forge.read_file(&repo, FILE, Some("main"), 1 << 20).await });
+        }
+        while let Some(file) = reads.join_next().await {
+            ensure!(!file??.content.is_empty(), "an empty file");
         }
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -274,7 +278,7 @@ async fn memory(server: &Server) -> Result<()> {
             to_f64(kb) / 1024.0
         ),
         None => {
-            println!("| 50 parallel reads, peak RSS of the client | not told on this system | |")
+            println!("| 50 parallel reads, peak RSS of the client | not told on this system | |");
         }
     }
     Ok(())

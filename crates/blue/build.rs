@@ -17,7 +17,10 @@ fn main() {
     }
     // In a worktree these are not under `.git`, so git is asked for the places. A file that does
     // not exist is left out: cargo would take it as changed each time.
-    let mut places = vec!["HEAD".to_owned(), "packed-refs".to_owned()];
+    // The log of HEAD changes with every commit, also when the branch has no file of its own yet.
+    let mut places = ["HEAD", "logs/HEAD", "packed-refs"]
+        .map(str::to_owned)
+        .to_vec();
     places.extend(git(&["symbolic-ref", "-q", "HEAD"]));
     for place in places {
         if let Some(path) = git(&["rev-parse", "--git-path", &place])

@@ -43,6 +43,7 @@ pub enum Error {
 pub struct Sandbox {
     app: App,
     users: Vec<UserInfo>,
+    address: SocketAddr,
     server: JoinHandle<io::Result<()>>,
     _stop: DropGuard,
     _lock: fs::File,
@@ -90,6 +91,7 @@ impl Sandbox {
         Ok(Self {
             app,
             users,
+            address,
             server,
             _stop: stop.drop_guard(),
             _lock: lock,
@@ -100,6 +102,11 @@ impl Sandbox {
     /// What links start with, such as `http://127.0.0.1:3000`
     pub fn url(&self) -> &str {
         &self.app.root_url
+    }
+
+    /// Where it listens, whatever its links say
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn gitea_api(&self) -> String {

@@ -53,12 +53,21 @@ impl Backend {
 
     pub(crate) fn server(self) -> &'static Result<Server, server::StartError> {
         match self {
-            // One server speaks both dialects.
-            Self::SandboxGitea | Self::SandboxGithub => server::sandbox(Flavor::Gitea),
-            Self::SandboxForgejo => server::sandbox(Flavor::Forgejo),
+            // One server speaks both dialects, but GitHub's is judged on the way.
+            Self::SandboxGithub => self.sandbox(server::Kind::Judged),
+            Self::SandboxGitea | Self::SandboxForgejo => self.sandbox(server::Kind::Plain),
             Self::Gitea => server::gitea(),
             Self::Forgejo => server::forgejo(),
         }
+    }
+
+    pub(crate) fn sandbox(self, kind: server::Kind) -> &'static Result<Server, server::StartError> {
+        let flavor = if self.is_forgejo() {
+            blue_sandbox::Flavor::Forgejo
+        } else {
+            blue_sandbox::Flavor::Gitea
+        };
+        server::sandbox(flavor, kind)
     }
 
     /// The code under test, pointed at this back end

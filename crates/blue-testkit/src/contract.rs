@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blue_core::{
     forge::Forge,
     http::{Http, HttpConfig},
     secret::Secret,
 };
 
-use crate::{Backend, Lab, Repo, Server, Settings, Skip, User, report, server::StartError};
+use crate::{
+    Backend, Lab, Repo, Server, Settings, Skip, User,
+    openapi::Proxy,
+    report,
+    server::{Kind, StartError},
+};
 
 /// What the body of a behaviour works with
 #[derive(Debug)]
@@ -33,6 +38,31 @@ impl Cx {
     pub fn forge_with(&self, token: Option<&Secret>, http: HttpConfig) -> Arc<dyn Forge> {
         let http = Arc::new(Http::new(http));
         self.backend.forge(self.server, http, token)
+    }
+
+    /// The same on a sandbox that goes wrong on request
+    pub fn faulty(&self) -> Result<Self> {
+        self.special(Kind::Faulty, "faults cannot be ordered from a real server")
+    }
+
+    /// The same on a sandbox whose links name a host that is not there
+    pub fn elsewhere(&self) -> Result<Self> {
+        self.special(Kind::Elsewhere, "the real server has one name only")
+    }
+
+    fn special(&self, kind: Kind, why: &str) -> Result<Self> {
+        if matches!(self.backend, Backend::Gitea | Backend::Forgejo) {
+            return Err(Skip::new(why).into());
+        }
+        match self.backend.sandbox(kind) {
+            Ok(server) => Ok(Self {
+                backend: self.backend,
+                lab: Lab::new(server),
+                server,
+            }),
+            Err(StartError::Skip(skip)) => Err(skip.clone().into()),
+            Err(StartError::Broken(why)) => bail!("the sandbox did not start: {why}"),
+        }
     }
 
     /// A new user, a repository with a `README.md`, and the forge as that user sees it
@@ -89,6 +119,10 @@ where
         })
         .await
     });
+    // Other behaviours run beside this one: the path in a fault tells whose it is.
+    let faults = server.judge.as_ref().map(Proxy::take_faults);
+    let faults = faults.unwrap_or_default().join("\n");
+    assert!(faults.is_empty(), "not as GitHub describes it:\n{faults}");
     match outcome {
         Ok(()) => {
             std::mem::forget(failed);

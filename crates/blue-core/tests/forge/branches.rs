@@ -277,12 +277,11 @@ async fn odd_branch_names_work(cx: Cx) -> Result<()> {
 
 async fn a_thousand_branches_are_all_listed(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import
         .commit("main", "first", &[("a.txt", b"a")])
         .branches("many", 1000);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let branches = cx.forge(&owner).all_branches(&repo.id).await?;
     assert_eq!(branches.len(), 1001);
     let different: BTreeSet<&str> = branches.iter().map(|b| b.name.as_str()).collect();
@@ -321,12 +320,11 @@ async fn a_page_past_the_end_is_empty(cx: Cx) -> Result<()> {
 
 async fn a_limit_above_the_forges_own_loses_nothing(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import
         .commit("main", "first", &[("a.txt", b"a")])
         .branches("many", 119);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let forge = cx.forge(&owner);
     let mut seen = BTreeSet::new();
     let mut next = Some(1);

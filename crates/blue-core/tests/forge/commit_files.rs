@@ -401,10 +401,9 @@ async fn five_megabytes_are_written(cx: Cx) -> Result<()> {
 
 async fn an_executable_stays_executable(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import.commit_modes("main", "first", &[("100755", "run.sh", b"#!/bin/sh\n")]);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let forge = cx.forge(&owner);
     let opts = commit("main", vec![write("run.sh", "#!/bin/sh\nexit 1\n")]);
     forge.commit_files(&repo.id, &opts).await?;

@@ -32,7 +32,6 @@ contract![
 /// A history that only git can make
 async fn special(cx: &Cx) -> Result<Repo> {
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let mut import = Import::new();
     import.commit_modes(
         "main",
@@ -51,8 +50,7 @@ async fn special(cx: &Cx) -> Result<Repo> {
             ),
         ],
     );
-    cx.lab.push_new(&repo, &import).await?;
-    Ok(repo)
+    cx.lab.repo_from(&owner, &import).await
 }
 
 async fn a_text_file_is_read(cx: Cx) -> Result<()> {
@@ -331,12 +329,11 @@ async fn a_directory_is_listed(cx: Cx) -> Result<()> {
 
 async fn three_hundred_files_are_all_listed(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
-    let repo = cx.lab.empty_repo(&owner).await?;
     let names: Vec<String> = (0..300).map(|n| format!("many/file-{n:03}.txt")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), n.as_bytes())).collect();
     let mut import = Import::new();
     import.commit("main", "many", &files);
-    cx.lab.push_new(&repo, &import).await?;
+    let repo = cx.lab.repo_from(&owner, &import).await?;
     let entries = cx.forge(&owner).list_dir(&repo.id, "many", None).await?;
     let mut paths: Vec<String> = entries.into_iter().map(|e| e.path).collect();
     paths.sort();

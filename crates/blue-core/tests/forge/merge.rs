@@ -1,10 +1,10 @@
-//! Merging, and every reason not to
+//! Merging
 
 use blue_core::forge::{
     ConflictKind, ForgeError, MergeBlock,
     model::{MergeOpts, MergeOutcome, MergeStrategy, Mergeability, PrFilter, PrState},
 };
-use blue_testkit::{Backend, Cx, Repo, Result, Skip, eventually};
+use blue_testkit::{Backend, Cx, Repo, Result, eventually};
 use serde_json::json;
 
 use crate::words::{ALL, PATIENCE, merge, nowhere};
@@ -27,24 +27,13 @@ contract![
     an_empty_one_is_not_merged,
     the_branch_is_deleted_if_asked,
     the_branch_is_kept_if_not_asked,
-    missing_checks_block,
-    a_failing_check_blocks,
-    a_passing_check_lets_through,
-    missing_approvals_block,
-    enough_approvals_let_through,
-    requested_changes_block,
-    a_branch_behind_is_blocked,
-    protected_files_block,
-    a_reader_merges_nothing,
-    a_user_off_the_list_merges_nothing,
-    a_forbidden_style_is_told,
     a_scheduled_merge_waits_for_its_checks,
     a_scheduled_merge_cannot_be_pinned,
     two_merges_at_once_both_say_merged,
 ];
 
 /// A repository whose `main` and `topic` have each moved on, without a conflict
-async fn diverged(cx: &Cx) -> Result<(Repo, u64)> {
+pub(crate) async fn diverged(cx: &Cx) -> Result<(Repo, u64)> {
     let (_, repo) = cx.start().await?;
     cx.lab.branch(&repo, "topic", "main").await?;
     cx.lab.write(&repo, "topic", &[("one.txt", b"1")]).await?;
@@ -55,7 +44,12 @@ async fn diverged(cx: &Cx) -> Result<(Repo, u64)> {
 }
 
 /// Merge, check that it happened, and give the parents of the new tip and the history's length
-async fn merged(cx: &Cx, repo: &Repo, number: u64, opts: &MergeOpts) -> Result<(usize, usize)> {
+pub(crate) async fn merged(
+    cx: &Cx,
+    repo: &Repo,
+    number: u64,
+    opts: &MergeOpts,
+) -> Result<(usize, usize)> {
     let forge = cx.forge(&repo.owner);
     let outcome = forge.merge_pr(&repo.id, number, opts).await?;
     let MergeOutcome::Merged {
@@ -78,7 +72,12 @@ async fn merged(cx: &Cx, repo: &Repo, number: u64, opts: &MergeOpts) -> Result<(
 }
 
 /// A refused merge: nothing changed
-async fn blocked(cx: &Cx, repo: &Repo, number: u64, opts: &MergeOpts) -> Result<ForgeError> {
+pub(crate) async fn blocked(
+    cx: &Cx,
+    repo: &Repo,
+    number: u64,
+    opts: &MergeOpts,
+) -> Result<ForgeError> {
     let before = cx.lab.head(repo, "main").await?;
     let forge = cx.forge(&repo.owner);
     let error = forge
@@ -90,7 +89,7 @@ async fn blocked(cx: &Cx, repo: &Repo, number: u64, opts: &MergeOpts) -> Result<
     Ok(error)
 }
 
-fn plain() -> MergeOpts {
+pub(crate) fn plain() -> MergeOpts {
     merge(MergeStrategy::Merge)
 }
 
@@ -351,138 +350,6 @@ async fn the_branch_is_kept_if_not_asked(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn missing_checks_block(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    require_checks(&cx, &repo).await?;
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::Checks);
-    Ok(())
-}
-
-async fn a_failing_check_blocks(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    require_checks(&cx, &repo).await?;
-    let head = cx.lab.head(&repo, "topic").await?;
-    cx.lab.status(&repo, &head, "ci/test", "success").await?;
-    cx.lab.status(&repo, &head, "ci/build", "failure").await?;
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::Checks);
-    Ok(())
-}
-
-async fn a_passing_check_lets_through(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    require_checks(&cx, &repo).await?;
-    let head = cx.lab.head(&repo, "topic").await?;
-    cx.lab.status(&repo, &head, "ci/build", "failure").await?;
-    cx.lab.status(&repo, &head, "ci/build", "success").await?;
-    assert_eq!(merged(&cx, &repo, number, &plain()).await?.0, 2);
-    Ok(())
-}
-
-async fn missing_approvals_block(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    cx.lab
-        .protect(&repo, "main", json!({"required_approvals": 1}))
-        .await?;
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::Approvals);
-    Ok(())
-}
-
-async fn enough_approvals_let_through(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    cx.lab
-        .protect(&repo, "main", json!({"required_approvals": 1}))
-        .await?;
-    let reviewer = cx.lab.user("reviewer").await?;
-    cx.lab.collaborator(&repo, &reviewer, "write").await?;
-    cx.lab.review(&repo, number, &reviewer, "APPROVED").await?;
-    assert_eq!(merged(&cx, &repo, number, &plain()).await?.0, 2);
-    Ok(())
-}
-
-async fn requested_changes_block(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    let rule = json!({"required_approvals": 1, "block_on_rejected_reviews": true});
-    cx.lab.protect(&repo, "main", rule).await?;
-    for event in ["APPROVED", "REQUEST_CHANGES"] {
-        let user = cx.lab.user("reviewer").await?;
-        cx.lab.collaborator(&repo, &user, "write").await?;
-        cx.lab.review(&repo, number, &user, event).await?;
-    }
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::ChangesRequested);
-    Ok(())
-}
-
-async fn a_branch_behind_is_blocked(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    cx.lab
-        .protect(&repo, "main", json!({"block_on_outdated_branch": true}))
-        .await?;
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::Behind);
-    Ok(())
-}
-
-async fn protected_files_block(cx: Cx) -> Result<()> {
-    let (_, repo) = cx.start().await?;
-    let number = cx
-        .lab
-        .pr_with(&repo, "topic", &[("deps.lock", b"x")])
-        .await?;
-    cx.lab
-        .protect(&repo, "main", json!({"protected_file_patterns": "*.lock"}))
-        .await?;
-    if cx.backend.is_github() {
-        return Err(Skip::new("GitHub has no such rule").into());
-    }
-    // The forge writes down which files a pull request touches when it checks it.
-    cx.lab.write(&repo, "topic", &[("deps.lock", b"y")]).await?;
-    let error = blocked(&cx, &repo, number, &plain()).await?;
-    assert_block(error, MergeBlock::ProtectedFiles);
-    Ok(())
-}
-
-async fn a_reader_merges_nothing(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    let reader = cx.lab.user("reader").await?;
-    cx.lab.collaborator(&repo, &reader, "read").await?;
-    let result = cx.forge(&reader).merge_pr(&repo.id, number, &plain()).await;
-    not_permitted(result);
-    assert!(!cx.forge(&repo.owner).pr_is_merged(&repo.id, number).await?);
-    Ok(())
-}
-
-async fn a_user_off_the_list_merges_nothing(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    let writer = cx.lab.user("writer").await?;
-    cx.lab.collaborator(&repo, &writer, "write").await?;
-    let rule = json!({
-        "enable_merge_whitelist": true,
-        "merge_whitelist_usernames": [repo.owner.login],
-    });
-    cx.lab.protect(&repo, "main", rule).await?;
-    let result = cx.forge(&writer).merge_pr(&repo.id, number, &plain()).await;
-    not_permitted(result);
-    assert!(!cx.forge(&repo.owner).pr_is_merged(&repo.id, number).await?);
-    Ok(())
-}
-
-async fn a_forbidden_style_is_told(cx: Cx) -> Result<()> {
-    let (repo, number) = diverged(&cx).await?;
-    cx.lab
-        .edit_repo(
-            &repo,
-            &json!({"allow_rebase": false, "has_pull_requests": true}),
-        )
-        .await?;
-    let error = blocked(&cx, &repo, number, &merge(MergeStrategy::Rebase)).await?;
-    assert_block(error, MergeBlock::Style);
-    Ok(())
-}
-
 async fn a_scheduled_merge_waits_for_its_checks(cx: Cx) -> Result<()> {
     let (repo, number) = diverged(&cx).await?;
     require_checks(&cx, &repo).await?;
@@ -557,7 +424,7 @@ async fn two_merges_at_once_both_say_merged(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn require_checks(cx: &Cx, repo: &Repo) -> Result<()> {
+pub(crate) async fn require_checks(cx: &Cx, repo: &Repo) -> Result<()> {
     let contexts = if cx.backend.is_github() {
         "ci/build"
     } else {
@@ -566,29 +433,4 @@ async fn require_checks(cx: &Cx, repo: &Repo) -> Result<()> {
     let rule = json!({"enable_status_check": true, "status_check_contexts": [contexts]});
     cx.lab.protect(repo, "main", rule).await?;
     Ok(())
-}
-
-#[track_caller]
-fn assert_block(error: ForgeError, wanted: MergeBlock) {
-    match error {
-        ForgeError::NotMergeable { reason, message } => {
-            assert_eq!(reason, wanted, "{message}");
-            assert!(!message.is_empty());
-        }
-        other => panic!("expected {wanted:?}, got {other:?}"),
-    }
-}
-
-#[track_caller]
-fn not_permitted(result: Result<MergeOutcome, ForgeError>) {
-    match result {
-        Err(
-            ForgeError::Forbidden { .. }
-            | ForgeError::NotMergeable {
-                reason: MergeBlock::NotPermitted,
-                ..
-            },
-        ) => {}
-        other => panic!("expected a refusal, got {other:?}"),
-    }
 }

@@ -35,14 +35,16 @@ impl Tour {
     async fn start() -> Result<Self> {
         let seed = tempfile::NamedTempFile::new()?;
         std::fs::write(seed.path(), SEED)?;
+        let proxy = Proxy::bind().await?;
         let sandbox = Sandbox::start(Config {
+            root_url: Some(proxy.url.to_string()),
             seed: Seed::File(seed.path().to_owned()),
             timing: Timing::INSTANT,
             ..Config::default()
         })
         .await?;
-        let proxy = Proxy::start(&sandbox.github_api()).await?;
-        let host = Host::of_url(&proxy.api).expect("the proxy has a host");
+        proxy.lead_to(sandbox.address());
+        let host = Host::of_url(&proxy.url).expect("the proxy has a host");
         let credential = Credential {
             host: host.clone(),
             scheme: AuthScheme::Bearer,
@@ -50,7 +52,7 @@ impl Tour {
         };
         let endpoint = Endpoint {
             host,
-            api: proxy.api.clone(),
+            api: proxy.url.join("api/v3/")?,
         };
         let http = Arc::new(Http::new(HttpConfig::default()));
         Ok(Self {
@@ -63,7 +65,7 @@ impl Tour {
 
     /// Arrange something the client has no call for
     async fn arrange(&self, who: usize, method: &str, path: &str, body: &Value) -> Result<()> {
-        let url = format!("{}{path}", self.sandbox.github_api());
+        let url = format!("http://{}/api/v3{path}", self.sandbox.address());
         let answer = reqwest::Client::builder()
             .build()?
             .request(method.parse()?, url)

@@ -155,8 +155,8 @@ async fn a_finished_run_is_told(cx: Cx) -> Result<()> {
 }
 
 async fn the_end_of_a_log_is_told(cx: Cx) -> Result<()> {
-    let log: String = (0..100).map(|n| format!("line {n:03}\n")).collect();
-    let (forge, repo, run) = finished(&cx, "success", &log).await?;
+    let lines: Vec<String> = (0..100).map(|n| format!("line {n:03}\n")).collect();
+    let (forge, repo, run) = finished(&cx, "success", &lines.concat()).await?;
     let job = forge.list_jobs(&repo.id, run.id).await?.remove(0);
     let whole = forge.job_log(&repo.id, job.id, 100_000).await;
     if cx.backend.is_forgejo() {

@@ -24,7 +24,6 @@ const CONFIG: &str = "[core]
 \tdenyCurrentBranch = ignore
 [transfer]
 \tunpackLimit = 100000000
-\tfsckObjects = true
 [http]
 \treceivepack = true
 [uploadpack]

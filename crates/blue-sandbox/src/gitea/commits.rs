@@ -48,6 +48,9 @@ fn list(cx: &InRepo<'_>) -> Outcome {
     let from = commits::resolve(app, repo, spec).map_err(|_| Fail::json(404, Value::Null))?;
     let path = cx.req.query("path").filter(|path| !path.is_empty());
     let mut all = commits::log(app, repo, from, path)?;
+    if all.is_empty() && path.is_some() {
+        return Err(Fail::missing("FileCommitsCount", &[]));
+    }
     if let Some(not) = cx.req.query("not").filter(|not| !not.is_empty()) {
         let not = commits::resolve(app, repo, not).map_err(|_| Fail::not_found())?;
         let hidden = app.git(repo.id).ancestors(not)?;
@@ -108,6 +111,12 @@ pub(super) fn one(cx: &InRepo<'_>, spec: &str) -> Outcome {
 }
 
 fn compare(cx: &InRepo<'_>, spec: &str) -> Outcome {
+    if spec.contains(['^', '~']) {
+        return Err(Fail::new(
+            400,
+            "Unsupported comparison syntax: ref with suffix",
+        ));
+    }
     let (base, head) = spec
         .split_once("...")
         .or_else(|| spec.split_once(".."))

@@ -200,6 +200,9 @@ impl From<ops::Error> for Fail {
             E::BadPath(path) => Self::invalid(&format!(
                 "path contains a malformed path component [path: {path}]"
             )),
+            E::FileInTheWay(path) => Self::invalid(&format!(
+                "a file exists where you’re trying to create a subdirectory [path: {path}]"
+            )),
             E::RefClash(words) => Self::forbidden(&words),
             E::StaleSha { given, expected } => Self::invalid(&format!(
                 "sha does not match [given: {given}, expected: {expected}]"

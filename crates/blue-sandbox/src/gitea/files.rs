@@ -43,9 +43,10 @@ fn file(cx: &InRepo<'_>, path: &str, raw: bool) -> Outcome {
         }
     };
     let entry = git.entry(git.commit(commit)?.tree, path)?;
-    let entry = entry
-        .filter(|entry| entry.mode.is_blob())
-        .ok_or_else(Fail::not_found)?;
+    let entry = entry.ok_or_else(Fail::not_found)?;
+    if !entry.mode.is_blob() {
+        return Err(Fail::missing("getBlobForEntry", &[]));
+    }
     let data = git.read_kind(entry.oid, Kind::Blob)?;
     let name = path.rsplit('/').next().unwrap_or(path);
     let kind = media_type(&data, entry.mode);
@@ -69,16 +70,18 @@ fn file(cx: &InRepo<'_>, path: &str, raw: bool) -> Outcome {
     };
     let known =
         header("if-none-match").is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
-    let reply = if known {
-        Reply::bytes(304, Vec::new())
-    } else {
-        match header("range").and_then(|range| slice(range, data.len())) {
-            Some((start, end)) => {
-                let whole = format!("bytes {start}-{end}/{}", data.len());
-                Reply::bytes(206, data[start..=end].to_vec()).with("content-range", &whole)
-            }
-            None => Reply::bytes(200, data),
+    if known {
+        return Ok(Reply::bytes(304, Vec::new())
+            .with("etag", &etag)
+            .with("last-modified", &when)
+            .with("cache-control", "private, max-age=300"));
+    }
+    let reply = match header("range").and_then(|range| slice(range, data.len())) {
+        Some((start, end)) => {
+            let whole = format!("bytes {start}-{end}/{}", data.len());
+            Reply::bytes(206, data[start..=end].to_vec()).with("content-range", &whole)
         }
+        None => Reply::bytes(200, data),
     };
     Ok(reply
         .with("content-type", kind)

@@ -133,7 +133,7 @@ fn refs(cx: &InRepo<'_>, filter: &str) -> Outcome {
         let place = if kind == "tag" { "tags" } else { "commits" };
         rows.push(json!({
             "ref": format!("refs/{short}"),
-            "url": format!("{}/git/refs/{short}", cx.api_url()),
+            "url": format!("{}/git/refs/{}", cx.api_url(), wire::path_url(&short)),
             "object": {"type": kind, "sha": oid, "url": format!("{}/git/{place}/{oid}", cx.api_url())},
         }));
     }

@@ -69,10 +69,9 @@ async fn door(State(app): State<App>, request: Request) -> Response {
         return plain(StatusCode::PAYLOAD_TOO_LARGE, "request body too large\n");
     };
     app.blocking(move |app| {
-        let head = parts.method == Method::HEAD;
         let mut req = Req::new(app.clone(), parts, body);
         match answer(&mut req) {
-            Ok(reply) => reply.into_response(head),
+            Ok(reply) => reply.into_response(),
             Err(fail) => fail.into_response(app),
         }
     })
@@ -84,6 +83,10 @@ fn answer(req: &mut Req) -> Outcome {
         Ok(caller) => caller,
         Err(auth::Refused) => return Err(fail::bad_credentials(&req.app)),
     };
+    // Gitea has no HEAD on its API.
+    if req.method == Method::HEAD {
+        return Err(Fail::wrong_verb());
+    }
     let path = req.path.clone();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     if req.is_drive {

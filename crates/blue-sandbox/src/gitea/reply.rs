@@ -1,7 +1,7 @@
 //! Answers that went well
 
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::request::Req;
@@ -104,20 +104,10 @@ impl Reply {
         reply.with("location", &location)
     }
 
-    pub(super) fn into_response(self, head: bool) -> Response {
-        let length = self.body.len();
-        let mut response = Response::new(if head {
-            Body::empty()
-        } else {
-            Body::from(self.body)
-        });
+    pub(super) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = StatusCode::from_u16(self.status).expect("a status of ours");
         *response.headers_mut() = self.headers;
-        if head {
-            response
-                .headers_mut()
-                .insert(header::CONTENT_LENGTH, length.into());
-        }
         response
     }
 }

@@ -144,13 +144,11 @@ fn edit(cx: &InRepo<'_>) -> Outcome {
         .opt_text("default_branch")?
         .filter(|name| !name.is_empty())
     {
+        // A branch that is not there is passed over without a word.
         let empty = ops::repos::is_empty(cx.app(), before)?;
-        if !empty && cx.app().git(before.id).branch(branch)?.is_none() {
-            return Err(Fail::invalid(&format!(
-                "default branch {branch} does not exist"
-            )));
+        if empty || cx.app().git(before.id).branch(branch)?.is_some() {
+            branch.clone_into(&mut after.default_branch);
         }
-        branch.clone_into(&mut after.default_branch);
     }
     if let Some(private) = form.opt_flag("private")? {
         after.private = private;

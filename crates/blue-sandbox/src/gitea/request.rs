@@ -60,12 +60,8 @@ impl Req {
         }
     }
 
-    /// The verb as a route sees it: HEAD is a GET without a body
     pub(super) fn verb(&self) -> &str {
-        match self.method.as_str() {
-            "HEAD" => "GET",
-            other => other,
-        }
+        self.method.as_str()
     }
 
     pub(super) fn query(&self, name: &str) -> Option<&str> {

@@ -120,17 +120,17 @@ mod tests {
         Ask::new(parts, Bytes::from_static(body.as_bytes()))
     }
 
+    #[derive(Debug, serde::Deserialize)]
+    struct Wanted {
+        title: String,
+    }
+
     #[test]
     fn paths_queries_and_bodies() {
         let asked = ask("/api/v3/repos/a/b?ref=a%2Fb+c&empty=", "");
         assert_eq!(asked.path, "/repos/a/b");
         assert_eq!(asked.param("ref"), Some("a/b c"));
         assert_eq!(asked.param("empty"), None);
-
-        #[derive(Debug, serde::Deserialize)]
-        struct Wanted {
-            title: String,
-        }
         let body = |text| ask("/", text).body::<Wanted>();
         assert_eq!(body(r#"{"title":"t"}"#).unwrap().title, "t");
         let words = |refused: Result<Wanted>| format!("{:?}", refused.unwrap_err());

@@ -1,10 +1,8 @@
 //! A repository and its forks, named by their owners
 
-use std::sync::PoisonError;
-
 use super::cx::At;
 use super::refusal::Result;
-use crate::git::{Expect, Oid};
+use crate::git::Oid;
 use crate::ops;
 use crate::ops::access::{self, Access};
 use crate::store::repos::{self, Repo};
@@ -34,17 +32,12 @@ pub(super) fn find(at: &At<'_>, owner: &str, name: Option<&str>) -> Result<Optio
 
 /// Bring a branch of a fork here, so that it can be compared
 pub(super) fn borrow(at: &At<'_>, fork: &Repo, branch: &str) -> Result<Option<Oid>> {
-    let there = at.app().git(fork.id);
-    let Some(oid) = there.branch(branch)? else {
-        return Ok(None);
-    };
-    if !at.git.has(oid) {
-        let lock = at.app().repo_lock(at.id());
-        let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = "refs/sandbox/borrowed";
-        at.git
-            .take_from(&there, &[&format!("+refs/heads/{branch}:{name}")])?;
-        at.git.update_ref(name, None, Expect::Anything)?;
+    let there = at.app().git(fork.id).branch(branch)?;
+    match there {
+        Some(oid) if !at.git.has(oid) => {
+            let borrowed = ops::commits::borrow(at.app(), &at.repo.row, fork, branch)?;
+            Ok(Some(borrowed))
+        }
+        known => Ok(known),
     }
-    Ok(Some(oid))
 }

@@ -221,7 +221,7 @@ fn refuse_folder_clash(git: &Git, tree: Oid, path: &str) -> Result<()> {
             .entry(tree, above)?
             .is_some_and(|entry| entry.mode != Mode::Tree)
         {
-            return Err(Error::BadPath(above.to_owned()));
+            return Err(Error::FileInTheWay(above.to_owned()));
         }
         parent = above;
     }

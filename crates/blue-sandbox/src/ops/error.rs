@@ -49,6 +49,9 @@ pub(crate) enum Error {
     BadName { name: String },
     #[error("`{0}` is not a good path")]
     BadPath(String),
+    /// A folder is wanted where a file is
+    #[error("`{0}` is a file")]
+    FileInTheWay(String),
     /// A name and a folder of the same name cannot both be refs
     #[error("{0}")]
     RefClash(String),

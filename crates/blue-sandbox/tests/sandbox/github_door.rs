@@ -251,3 +251,20 @@ async fn lists_come_in_pages() {
     );
     hub.finish();
 }
+
+#[tokio::test]
+async fn a_token_may_do_less_than_its_user() {
+    let hub = Hub::start().await;
+    let repo = hub.repo("scoped").await;
+    let token = hub.token(&["read:repository"]).await;
+    let seen = hub.get_as(&token, &repo).await;
+    assert_eq!(seen.is(200).header("x-oauth-scopes"), "");
+    let refused = "Resource not accessible by personal access token";
+    hub.get_as(&token, "/user").await.refused(403, refused);
+    let file = Some(json!({"message": "m", "content": ""}));
+    let at = format!("{repo}/contents/x");
+    hub.call(&token, Method::PUT, &at, file, &[])
+        .await
+        .refused(403, refused);
+    hub.finish();
+}

@@ -1,22 +1,23 @@
 //! A sandbox seen through its GitHub door, with every answer held to the published description
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use blue_core::clock::Clock;
 use blue_sandbox::{Config, Sandbox, Seed, Timing};
 use blue_testkit::openapi::{self, Description};
 use reqwest::{Client, Method, header::HeaderMap, redirect};
 use serde_json::{Value, json};
 
-const SEED: &str = r#"
+const SEED: &str = "
 users:
   - { login: alice, token: alice-token-0000, admin: true, full_name: Alice Archer, email: alice@example.org }
   - { login: bob, token: bob-token-000000, email: bob@example.org }
   - { login: carol, token: carol-token-0000, email: carol@example.org }
 orgs:
   - { name: acme, owners: [alice], members: { bob: write } }
-"#;
+";
 
 /// What came back
 #[derive(Debug, Clone)]
@@ -83,14 +84,31 @@ impl Hub {
     }
 
     pub(crate) async fn with(timing: Timing) -> Self {
+        let config = Config {
+            timing,
+            ..Config::default()
+        };
+        Self::configured(config).await
+    }
+
+    /// With a clock of the test's own
+    pub(crate) async fn at(clock: Arc<dyn Clock>) -> Self {
+        let config = Config {
+            timing: Timing::INSTANT,
+            clock,
+            ..Config::default()
+        };
+        Self::configured(config).await
+    }
+
+    async fn configured(config: Config) -> Self {
         // Whoever was first wins: the provider is the same either way.
         drop(rustls::crypto::ring::default_provider().install_default());
         let seed = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(seed.path(), SEED).unwrap();
         let config = Config {
             seed: Seed::File(seed.path().to_owned()),
-            timing,
-            ..Config::default()
+            ..config
         };
         let client = Client::builder()
             .redirect(redirect::Policy::none())
@@ -134,6 +152,22 @@ impl Hub {
         self.call(who, Method::GET, path, None, &[]).await
     }
 
+    /// A token that may do less than alice, made through the other door
+    pub(crate) async fn token(&self, scopes: &[&str]) -> String {
+        let alice = &self.sandbox.users()[0];
+        let made = self
+            .client
+            .post(format!("{}/users/alice/tokens", self.sandbox.gitea_api()))
+            .basic_auth("alice", Some(alice.password.expose()))
+            .header("content-type", "application/json")
+            .body(json!({"name": "less", "scopes": scopes}).to_string())
+            .send()
+            .await
+            .unwrap();
+        let body: Value = serde_json::from_str(&made.text().await.unwrap()).unwrap();
+        body["sha1"].as_str().unwrap().to_owned()
+    }
+
     /// `path` begins after `/api/v3`; nobody is the empty name
     pub(crate) async fn call(
         &self,
@@ -147,7 +181,8 @@ impl Hub {
         let mut request = self.client.request(method.clone(), &url);
         if !who.is_empty() {
             let user = self.sandbox.users().iter().find(|user| user.login == who);
-            let token = user.map_or("not-a-token", |user| user.token.expose());
+            // Who is no user is taken for a token.
+            let token = user.map_or(who, |user| user.token.expose());
             request = request.bearer_auth(token);
         }
         for (name, value) in headers {

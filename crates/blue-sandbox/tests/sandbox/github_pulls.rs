@@ -1,7 +1,8 @@
 //! The GitHub door: pull requests, reviews, protection, checks
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use blue_core::clock::ManualClock;
 use blue_sandbox::Timing;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -155,12 +156,12 @@ async fn what_cannot_be_a_pull_request_is_refused() {
     hub.post(&pulls, json!({"title": "t", "base": "main"}))
         .await
         .refused(422, "\"head\" wasn't supplied");
-    // Who can read may propose what lies in the repository already.
+    // Whoever opens one must be able to write to its head.
     hub.write(&repo, "same", "x", "1").await;
     let other = hub
         .call("bob", Method::POST, &pulls, Some(ask("same", "main")), &[])
         .await;
-    assert_eq!(other.is(201).json["user"]["login"], "bob");
+    other.refused(422, "must be a collaborator");
     hub.get(&format!("{pulls}/99")).await.is(404);
     hub.finish();
 }
@@ -232,7 +233,7 @@ async fn conflicts_and_closing() {
 #[tokio::test]
 async fn mergeable_is_null_while_it_is_computed() {
     let slow = Timing {
-        checking: Duration::from_secs(600),
+        checking: Duration::from_mins(10),
         ..Timing::INSTANT
     };
     let hub = Hub::with(slow).await;
@@ -247,9 +248,8 @@ async fn mergeable_is_null_while_it_is_computed() {
     hub.finish();
 }
 
-#[tokio::test]
-async fn protection_reviews_and_checks_hold_a_merge_back() {
-    let hub = Hub::start().await;
+/// A repository whose main asks for two checks and an approval, a pull request, and its head
+async fn guarded(hub: &Hub) -> (String, i64, String) {
     let repo = hub.repo("guarded").await;
     for (who, right) in [("bob", "push"), ("carol", "pull")] {
         hub.put(
@@ -281,6 +281,14 @@ async fn protection_reviews_and_checks_hold_a_merge_back() {
         hub.get(&guard).await.json["required_pull_request_reviews"]["required_approving_review_count"],
         1
     );
+    (repo, number, head)
+}
+
+#[tokio::test]
+async fn protection_is_told_in_both_shapes() {
+    let hub = Hub::start().await;
+    let (repo, _, head) = guarded(&hub).await;
+    let guard = format!("{repo}/branches/main/protection");
     hub.get_as("bob", &guard).await.refused(404, "Not Found");
     let branch = hub.get_as("carol", &format!("{repo}/branches/main")).await;
     assert_eq!(branch.json["protected"], true);
@@ -329,6 +337,15 @@ async fn protection_reviews_and_checks_hold_a_merge_back() {
     hub.patch(&format!("{repo}/git/refs/heads/main"), json!({"sha": head}))
         .await
         .refused(422, "rule violations");
+    hub.delete(&guard).await.is(204);
+    hub.get(&guard).await.refused(404, "Branch not protected");
+    hub.finish();
+}
+
+#[tokio::test]
+async fn checks_and_reviews_hold_a_merge_back() {
+    let hub = Hub::start().await;
+    let (repo, number, head) = guarded(&hub).await;
     let at = format!("{repo}/pulls/{number}");
     let merge = format!("{at}/merge");
     assert_eq!(hub.get(&at).await.json["mergeable_state"], "blocked");
@@ -391,8 +408,6 @@ async fn protection_reviews_and_checks_hold_a_merge_back() {
     hub.get(&format!("{reviews}/999")).await.is(404);
     assert_eq!(hub.get(&at).await.json["mergeable_state"], "clean");
     hub.put(&merge, json!({})).await.is(200);
-    hub.delete(&guard).await.is(204);
-    hub.get(&guard).await.refused(404, "Branch not protected");
     hub.post(&statuses, report("x", "odd"))
         .await
         .refused(422, "state");
@@ -424,7 +439,9 @@ async fn a_branch_is_brought_up_to_date() {
 
 #[tokio::test]
 async fn runs_jobs_and_logs() {
-    let hub = Hub::start().await;
+    let start = "2026-03-01T10:00:00Z".parse().unwrap();
+    let clock = Arc::new(ManualClock::at(start));
+    let hub = Hub::at(Arc::<ManualClock>::clone(&clock)).await;
     let repo = hub.repo("ci").await;
     let rules = "workflows:\n  - name: ci.yaml\n    on: [push]\n    jobs:\n      - { name: build, result: success, log: all good, context: ci/build }\n";
     let head = hub.write(&repo, "main", ".sandbox/ci.yaml", rules).await;
@@ -476,6 +493,8 @@ async fn runs_jobs_and_logs() {
     let path = to.strip_prefix(&format!("{}/api/v3", hub.url())).unwrap();
     let log = hub.get_as("", path).await;
     assert_eq!(log.is(200).text, "all good");
+    clock.advance(Duration::from_secs(61));
+    hub.get_as("", path).await.refused(403, "expired");
     let forged = path.replace("/_logs/", "/_logs/9");
     hub.get_as("", &forged).await.is(404);
     hub.get_as("", &format!("{repo}/actions/jobs/{}/logs", job["id"]))

@@ -70,6 +70,16 @@ impl Lab {
         self.must(who, Method::POST, path, Some(body)).await
     }
 
+    /// Make requests of a sandbox go wrong that was started for it
+    pub async fn fault(&self, rule: &Value) -> Result<()> {
+        let url = self.server().url.join("-/sandbox/faults")?;
+        let answer = self.call_url(None, Method::POST, url, Some(rule)).await?;
+        if answer.status != 201 {
+            bail!("set-up: no fault: {} {}", answer.status, answer.text);
+        }
+        Ok(())
+    }
+
     /// The address of a route, for a query to be put on
     pub fn url(&self, path: &[&str]) -> Result<Url> {
         let mut url = self.server().url.join("api/v1/")?;

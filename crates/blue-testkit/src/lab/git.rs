@@ -8,8 +8,9 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use blue_core::http::Method;
 
-use super::{Lab, Repo};
+use super::{Lab, Repo, User, repos};
 use crate::Settings;
 
 /// A history for `git fast-import`
@@ -96,28 +97,45 @@ impl Import {
 }
 
 impl Lab {
-    /// Fill an empty repository with this history by one `git push`; it needs a branch `main`
-    pub async fn push_new(&self, repo: &Repo, import: &Import) -> Result<()> {
-        let last = import.refs.last().context("nothing to push")?.clone();
-        if import.refs.len() > 50 {
-            self.drop_idle_hook(repo)?;
-        }
-        self.push(repo, import.clone()).await?;
-        self.wait_for_branch(repo, "main").await?;
-        self.wait_for_branch(repo, last.trim_start_matches("refs/heads/"))
-            .await
+    /// Make a repository with this history, which needs a branch `main`
+    pub async fn repo_from(&self, owner: &User, import: &Import) -> Result<Repo> {
+        let last = import.refs.last().context("nothing to push")?;
+        let repo = match &self.server().repositories {
+            // A real server takes minutes for the push of a thousand branches, and lets everybody
+            // else wait meanwhile; adopting what lies on its disk is quick.
+            Some(dir) if import.refs.len() > 50 => self.adopt(owner, dir, import.clone()).await?,
+            _ => {
+                let repo = self.empty_repo(owner).await?;
+                self.push(&repo, import.clone()).await?;
+                repo
+            }
+        };
+        self.wait_for_branch(&repo, "main").await?;
+        self.wait_for_branch(&repo, last.trim_start_matches("refs/heads/"))
+            .await?;
+        Ok(repo)
     }
 
-    /// A real server starts itself once per pushed ref for a hook that does nothing there; a
-    /// thousand starts would take minutes
-    fn drop_idle_hook(&self, repo: &Repo) -> Result<()> {
-        let Some(repositories) = &self.server().repositories else {
-            return Ok(());
-        };
-        let name = format!("{}.git", repo.id.name().to_lowercase());
-        let dir = repositories.join(repo.id.owner().to_lowercase());
-        std::fs::remove_file(dir.join(name).join("hooks").join("update"))
-            .context("the server's `update` hook is not where it should be")
+    async fn adopt(&self, owner: &User, repositories: &Path, import: Import) -> Result<Repo> {
+        let repo = Repo::named(owner, &repos::free_name())?;
+        let dir = repositories
+            .join(owner.login.to_lowercase())
+            .join(format!("{}.git", repo.id.name()));
+        tokio::task::spawn_blocking(move || {
+            std::fs::create_dir_all(&dir)?;
+            git(&dir, &["init", "-q", "--bare"], None, &[])?;
+            git(
+                &dir,
+                &["symbolic-ref", "HEAD", "refs/heads/main"],
+                None,
+                &[],
+            )?;
+            git(&dir, &["fast-import", "--quiet"], Some(&import.stream), &[])
+        })
+        .await??;
+        let path = ["admin", "unadopted", repo.id.owner(), repo.id.name()];
+        self.must(self.admin(), Method::POST, &path, None).await?;
+        Ok(repo)
     }
 
     async fn push(&self, repo: &Repo, import: Import) -> Result<()> {

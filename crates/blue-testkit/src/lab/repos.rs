@@ -24,6 +24,13 @@ pub struct Repo {
 }
 
 impl Repo {
+    pub(super) fn named(owner: &User, name: &str) -> Result<Self> {
+        Ok(Self {
+            id: RepoId::parse(&owner.login, name)?,
+            owner: owner.clone(),
+        })
+    }
+
     /// The path of an API route below the repository
     pub fn path<'a>(&'a self, rest: &[&'a str]) -> Vec<&'a str> {
         let mut path = vec!["repos", self.id.owner(), self.id.name()];
@@ -45,16 +52,12 @@ impl Lab {
 
     /// Make a repository; `options` are Gitea's
     pub async fn repo_with(&self, owner: &User, options: Value) -> Result<Repo> {
-        static COUNT: AtomicU32 = AtomicU32::new(1);
-        let name = format!("repo-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = free_name();
         let mut body = options;
         body["name"] = name.as_str().into();
         body["default_branch"] = "main".into();
         self.post(owner, &["user", "repos"], &body).await?;
-        Ok(Repo {
-            id: RepoId::parse(&owner.login, &name)?,
-            owner: owner.clone(),
-        })
+        Repo::named(owner, &name)
     }
 
     /// Change the repository's settings: archive, rename, switch features off
@@ -199,10 +202,7 @@ impl Lab {
     /// Fork into another user's account
     pub async fn fork(&self, repo: &Repo, user: &User) -> Result<Repo> {
         self.post(user, &repo.path(&["forks"]), &json!({})).await?;
-        let fork = Repo {
-            id: RepoId::parse(&user.login, repo.id.name())?,
-            owner: user.clone(),
-        };
+        let fork = Repo::named(user, repo.id.name())?;
         self.wait_for_branch(&fork, "main").await?;
         Ok(fork)
     }
@@ -218,6 +218,12 @@ impl Lab {
         })
         .await
     }
+}
+
+/// A name that no other repository of this process has
+pub(super) fn free_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(1);
+    format!("repo-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 pub(super) fn sha_at(body: &Value, pointer: &str) -> Result<Sha> {

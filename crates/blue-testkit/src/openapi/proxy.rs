@@ -1,7 +1,8 @@
 //! A proxy that holds what passes through it to GitHub's description
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context as _, Result};
 use axum::{
@@ -23,9 +24,9 @@ const MOST: usize = 256 << 20;
 /// In front of a GitHub until it is dropped
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where its API begins, with a slash at the end
-    pub api: Url,
-    seen: Arc<Mutex<Seen>>,
+    /// Its root, with a slash at the end
+    pub url: Url,
+    passage: Passage,
     server: JoinHandle<()>,
 }
 
@@ -38,46 +39,61 @@ struct Seen {
 #[derive(Debug, Clone)]
 struct Passage {
     client: Client,
-    upstream: String,
+    upstream: Arc<OnceLock<SocketAddr>>,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Proxy {
-    /// `api` is where the other's API begins; the proxy runs on the present runtime
-    pub async fn start(api: &str) -> Result<Self> {
+    /// Listen; the proxy runs on the present runtime and leads nowhere yet
+    pub async fn bind() -> Result<Self> {
         // Whoever was first wins: the provider is the same either way.
         drop(rustls::crypto::ring::default_provider().install_default());
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        let own = Url::parse(&format!("http://{}/api/v3/", listener.local_addr()?))?;
-        let seen = Arc::<Mutex<Seen>>::default();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr()?))?;
         let passage = Passage {
             client: Client::builder()
                 .redirect(redirect::Policy::none())
                 .no_proxy()
                 .build()?,
-            upstream: api.trim_end_matches('/').to_owned(),
-            seen: Arc::clone(&seen),
+            upstream: Arc::default(),
+            seen: Arc::default(),
         };
-        let router = Router::new().fallback(pass).with_state(passage);
+        let router = Router::new().fallback(pass).with_state(passage.clone());
         let server = tokio::spawn(async move {
             drop(axum::serve(listener, router).await);
         });
         Ok(Self {
-            api: own,
-            seen,
+            url,
+            passage,
             server,
         })
     }
 
+    /// Pass everything to the server there; what is below `/api/v3` is judged
+    pub fn lead_to(&self, upstream: SocketAddr) {
+        self.passage
+            .upstream
+            .set(upstream)
+            .expect("a proxy is led to one server");
+    }
+
     /// What was wrong since the last time this was asked
     pub fn take_faults(&self) -> Vec<String> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self
+            .passage
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut seen.faults)
     }
 
     /// Which operations were used
     pub fn operations(&self) -> BTreeSet<String> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self
+            .passage
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         seen.operations.clone()
     }
 }
@@ -99,13 +115,10 @@ impl Passage {
     async fn forward(&self, incoming: Incoming) -> Result<Response> {
         let (parts, body) = incoming.into_parts();
         let body = to_bytes(body, MOST).await?;
-        let path = parts
-            .uri
-            .path()
-            .strip_prefix("/api/v3")
-            .context("outside of the API")?;
         let query = parts.uri.query().map(|query| format!("?{query}"));
-        let url = format!("{}{path}{}", self.upstream, query.unwrap_or_default());
+        let (path, query) = (parts.uri.path(), query.unwrap_or_default());
+        let upstream = self.upstream.get().context("the proxy leads nowhere yet")?;
+        let url = format!("http://{upstream}{path}{query}");
         let mut headers = parts.headers.clone();
         for own in [
             header::HOST,
@@ -122,7 +135,9 @@ impl Passage {
         let answer = sent.send().await?;
         let (status, mut headers) = (answer.status(), answer.headers().clone());
         let bytes = answer.bytes().await?;
-        self.judge(path, &parts, &body, status, &headers, &bytes);
+        if let Some(path) = path.strip_prefix("/api/v3") {
+            self.judge(path, &parts, &body, status, &headers, &bytes);
+        }
         for own in [
             header::CONTENT_LENGTH,
             header::TRANSFER_ENCODING,
@@ -145,8 +160,9 @@ impl Passage {
         headers: &HeaderMap,
         answer: &Bytes,
     ) {
-        // The same things are found under a repository's id, which the description leaves out.
-        if path.starts_with("/repositories/") {
+        // The same things are found under a repository's id, and logs somewhere else altogether:
+        // the description has neither.
+        if path.starts_with("/repositories/") || path.starts_with("/_logs/") {
             return;
         }
         let description = Description::github();

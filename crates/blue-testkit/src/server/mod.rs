@@ -10,10 +10,10 @@ use blue_core::secret::Secret;
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
-use crate::{Skip, lab::User};
+use crate::{Skip, lab::User, openapi::Proxy};
 
 pub(crate) use real::{forgejo, gitea};
-pub(crate) use sandbox::sandbox;
+pub(crate) use sandbox::{Kind, sandbox};
 
 /// A running forge with a site administrator
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Server {
     pub admin: User,
     /// Where a real server keeps its bare repositories
     pub(crate) repositories: Option<PathBuf>,
+    /// Looks at what passes, where a published description tells right from wrong
+    pub(crate) judge: Option<Proxy>,
     /// Keeps the server alive; a server outlives every test and ends with the process
     #[expect(dead_code, reason = "held, never read")]
     life: Life,

@@ -19,8 +19,8 @@ use crate::{Settings, Skip, eventually, lab::http_client};
 
 pub(crate) const GITEA_VERSION: &str = "1.26.0";
 
-/// Its name in the data folder; Forgejo is told to use Gitea's
-const REPOSITORIES: &str = "gitea-repositories";
+/// Where the bare repositories are, in the server's folder
+const REPOSITORIES: &str = "repositories";
 
 const ADMIN: &str = "root-admin";
 const PASSWORD: &str = "Admin-pass-1";
@@ -104,7 +104,7 @@ fn start_once(program: &Program) -> Result<Server> {
         config: dir.path().join("app.ini"),
         dir: dir.keep(),
     };
-    let ini = app_ini(&url, program.files.as_deref(), is_root());
+    let ini = app_ini(&url, &place.dir, program.files.as_deref(), is_root());
     fs::write(&place.config, ini)?;
     let log = File::create(place.dir.join("server.log"))?;
     let args = place.args(&["web"]);
@@ -115,7 +115,8 @@ fn start_once(program: &Program) -> Result<Server> {
         Ok(token) => Ok(Server {
             url,
             admin: admin(ADMIN, PASSWORD, &token),
-            repositories: Some(place.dir.join("data").join(REPOSITORIES)),
+            repositories: Some(place.dir.join(REPOSITORIES)),
+            judge: None,
             life: Life::Process(guard),
         }),
         Err(error) => {
@@ -218,7 +219,7 @@ impl Place<'_> {
 }
 
 /// What the server needs, plus what makes many small tests quick; nothing that changes an answer
-fn app_ini(url: &Url, files: Option<&Path>, root: bool) -> String {
+fn app_ini(url: &Url, dir: &Path, files: Option<&Path>, root: bool) -> String {
     let mut ini = String::new();
     if root {
         ini.push_str("I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true\n");
@@ -232,10 +233,8 @@ fn app_ini(url: &Url, files: Option<&Path>, root: bool) -> String {
     if let Some(files) = files {
         let _ = writeln!(ini, "STATIC_ROOT_PATH = {}", files.display());
     }
-    let _ = write!(
-        ini,
-        "[repository]\nROOT = %(APP_DATA_PATH)s/{REPOSITORIES}\n"
-    );
+    let repositories = dir.join(REPOSITORIES);
+    let _ = write!(ini, "[repository]\nROOT = {}\n", repositories.display());
     ini.push_str(
         "[database]\nDB_TYPE = sqlite3\nSQLITE_JOURNAL_MODE = WAL\nSQLITE_TIMEOUT = 20000\n\
          [security]\nINSTALL_LOCK = true\nPASSWORD_HASH_ALGO = pbkdf2$1000$50\n\
@@ -288,7 +287,8 @@ mod tests {
     #[test]
     fn only_root_confesses() {
         let url = Url::parse("http://127.0.0.1:3000/").unwrap();
-        assert!(!app_ini(&url, None, false).contains("UNSAFE"));
-        assert!(app_ini(&url, None, true).starts_with("I_AM_BEING_UNSAFE"));
+        let dir = Path::new("/srv");
+        assert!(!app_ini(&url, dir, None, false).contains("UNSAFE"));
+        assert!(app_ini(&url, dir, None, true).starts_with("I_AM_BEING_UNSAFE"));
     }
 }

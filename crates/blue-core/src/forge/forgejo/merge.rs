@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -41,6 +41,12 @@ struct MergeBody<'a> {
     /// Always sent: left out, it means "as the repository is set" or "no", by version
     delete_branch_after_merge: bool,
     merge_when_checks_succeed: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dependency {
+    #[serde(default)]
+    state: String,
 }
 
 /// What several looks at one pull request say together
@@ -270,7 +276,7 @@ impl Forgejo {
                 message,
             },
             ForgeError::NotFound { .. } if pr.state == PrState::Closed => closed(pr),
-            // Forgejo blanks the text of a 500, so a look at the branches must do.
+            // Only site admins get to see the text of a 500, so a look at the facts must do.
             ForgeError::Unexpected {
                 status: 500,
                 message,
@@ -283,8 +289,32 @@ impl Forgejo {
                     message,
                 }
             }
+            ForgeError::Unexpected { status: 500, .. }
+                if self.has_open_dependency(repo, pr.number).await =>
+            {
+                ForgeError::NotMergeable {
+                    reason: MergeBlock::Dependency,
+                    message: format!(
+                        "pull request #{} is blocked by an open dependency",
+                        pr.number
+                    ),
+                }
+            }
             other => other,
         }
+    }
+
+    /// Whether the pull request waits for another; "no" also where that cannot be read
+    async fn has_open_dependency(&self, repo: &RepoId, number: u64) -> bool {
+        let call = self
+            .repo_get(repo, &["issues", &number.to_string(), "dependencies"])
+            .what(format!("pull request #{number} of `{repo}`"));
+        let Ok(answer) = call.send().await else {
+            return false;
+        };
+        answer
+            .list::<Dependency>()
+            .is_ok_and(|rows| rows.iter().any(|row| row.state == "open"))
     }
 
     /// The server looks at a count that it brings up to date only some time after a push

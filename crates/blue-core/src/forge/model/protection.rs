@@ -4,6 +4,10 @@ use serde::Serialize;
 
 /// What a branch demands, from every source the forge has
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a forge tells"
+)]
 pub struct Protection {
     pub protected: bool,
     /// Name of the rule that applies, where the caller may see it

@@ -32,6 +32,10 @@ pub struct Permissions {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a forge tells"
+)]
 pub struct Repository {
     /// Its present name, which may differ from the one asked for after a rename
     pub id: RepoId,

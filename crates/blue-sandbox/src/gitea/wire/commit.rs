@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{NEVER, View, user};
 use crate::{
     app::App,
-    git::{ChangeKind, Commit, Oid, Signature},
+    git::{ChangeKind, Commit, Diff, Oid, Signature},
     gitea::{fail::Fail, request::InRepo},
     ops,
     store::users,
@@ -75,24 +75,7 @@ pub(in crate::gitea) fn commit(
     };
     if let Some(diff) = diff {
         if parts.files {
-            // Gitea lists what was added, then removed, then changed.
-            let mut files = Vec::new();
-            let wanted = [ChangeKind::Added, ChangeKind::Deleted, ChangeKind::Modified];
-            for kind in wanted {
-                for file in &diff.files {
-                    let same = file.kind == kind
-                        || (file.kind == ChangeKind::Renamed && kind == ChangeKind::Modified);
-                    if same {
-                        let status = match kind {
-                            ChangeKind::Added => "added",
-                            ChangeKind::Deleted => "removed",
-                            _ => "modified",
-                        };
-                        files.push(json!({"filename": file.path, "status": status}));
-                    }
-                }
-            }
-            value["files"] = files.into();
+            value["files"] = files(&diff);
         }
         if parts.stat {
             let (additions, deletions) = (diff.additions(), diff.deletions());
@@ -100,6 +83,30 @@ pub(in crate::gitea) fn commit(
         }
     }
     Ok(value)
+}
+
+/// What was added, then removed, then changed; a renamed file is one removed and one added
+fn files(diff: &Diff) -> Value {
+    let mut groups: [Vec<&str>; 3] = Default::default();
+    for file in &diff.files {
+        match file.kind {
+            ChangeKind::Added => groups[0].push(&file.path),
+            ChangeKind::Deleted => groups[1].push(&file.path),
+            ChangeKind::Modified => groups[2].push(&file.path),
+            ChangeKind::Renamed => {
+                groups[0].push(&file.path);
+                groups[1].extend(file.old_path.as_deref());
+            }
+        }
+    }
+    let named = ["added", "removed", "modified"].into_iter().zip(groups);
+    named
+        .flat_map(|(status, names)| {
+            names
+                .into_iter()
+                .map(move |name| json!({"filename": name, "status": status}))
+        })
+        .collect()
 }
 
 /// A commit as it comes with a changed file

@@ -133,7 +133,7 @@ fn refused(error: ops::Error, path: &str, verb: &str) -> Refusal {
         }
         // Someone was faster since the look at the branch.
         ops::Error::Exists(_) => no_sha(),
-        ops::Error::BadPath(_) => {
+        ops::Error::BadPath(_) | ops::Error::FileInTheWay(_) => {
             Refusal::unprocessable("path contains a malformed path component")
         }
         other => other.into(),

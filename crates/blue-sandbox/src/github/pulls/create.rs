@@ -8,6 +8,7 @@ use super::super::refusal::{Refusal, Result};
 use super::super::reply::Reply;
 use super::full;
 use crate::ops;
+use crate::ops::access::{self, Access};
 use crate::ops::pulls::New;
 use crate::store::repos::Repo;
 
@@ -35,6 +36,9 @@ pub(in crate::github) fn create(at: &At<'_>) -> Result<Reply> {
         .filter(|title| !title.is_empty());
     let title = title.ok_or_else(|| Refusal::field("PullRequest", "title", "missing_field"))?;
     let (head_repo, head) = head(at, &body)?;
+    if access::of(at.app(), &head_repo, at.cx.caller())? < Access::Write {
+        return Err(Refusal::custom("PullRequest", "must be a collaborator"));
+    }
     let invalid = |field: &str| Refusal::field("PullRequest", field, "invalid");
     let base_oid = at.git.branch(&body.base)?.ok_or_else(|| invalid("base"))?;
     let head_oid = network::borrow(at, &head_repo, &head)?.ok_or_else(|| invalid("head"))?;

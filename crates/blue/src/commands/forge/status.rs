@@ -119,14 +119,34 @@ impl Status {
             }) => (Some(User { login, admin }), scopes, rate),
             None => (None, None, None),
         };
+        let mut found = survey.found;
+        // The server itself knows best: `FORGEJO_URL` may well name a Gitea.
+        if let Some(about) = &about {
+            found.kind = about.flavor.into();
+        }
         Self {
-            found: survey.found,
+            found,
             version: about.and_then(|about| about.version),
             user,
             token: token.source.map(|source| Token { source, scopes }),
             permissions: repo.and_then(|repo| repo.permissions),
             rate,
             problems,
+        }
+    }
+
+    /// Its name is known also when it could not be read
+    fn repository(&self) -> Cell {
+        let Some(repo) = self.found.repo_id() else {
+            return Cell::new("none here", Style::Dim);
+        };
+        match self
+            .problems
+            .iter()
+            .find(|problem| problem.part == "repository")
+        {
+            Some(problem) => Cell::new(&format!("{repo}: {}", problem.message), Style::Bad),
+            None => repo.to_string().into(),
         }
     }
 
@@ -180,14 +200,7 @@ impl Report for Status {
                 "Version",
                 or("version", text(self.version.clone()), "not told"),
             ),
-            (
-                "Repository",
-                or(
-                    "repository",
-                    text(self.found.repo_id().map(|r| r.to_string())),
-                    "none here",
-                ),
-            ),
+            ("Repository", self.repository()),
             (
                 "User",
                 or("user", self.user.as_ref().map(User::cell), "not signed in"),

@@ -86,9 +86,14 @@ fn logs_go_to_stderr_and_only_when_asked_for() {
 
 #[test]
 fn a_certificate_file_that_is_not_there_is_refused() {
-    let ran = Blue::new().var("BLUE_CA_FILE", "/nowhere/ca.pem").run(DETECT);
+    let ran = Blue::new()
+        .var("BLUE_CA_FILE", "/nowhere/ca.pem")
+        .run(DETECT);
     assert_eq!(ran.code, Some(64), "{ran}");
-    assert_eq!(ran.stderr, "error: BLUE_CA_FILE: `/nowhere/ca.pem` is not a file\n");
+    assert_eq!(
+        ran.stderr,
+        "error: BLUE_CA_FILE: `/nowhere/ca.pem` is not a file\n"
+    );
 }
 
 #[test]

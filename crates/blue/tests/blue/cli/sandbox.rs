@@ -200,6 +200,20 @@ fn a_part_that_fails_leaves_the_others() {
         .collect();
     assert!(parts.contains(&&json!("user")), "{status}");
     assert!(status["user"].is_null(), "{status}");
+    let page = blue.run(&["-C", "clone", "forge", "status"]);
+    assert!(
+        page.stdout.contains("Repository     nobody/nothing: "),
+        "{page}"
+    );
+}
+
+#[test]
+fn the_server_knows_best_what_it_is() {
+    let blue = Blue::new();
+    let running = Running::start(&blue, &["sandbox", "--json", "--flavor", "gitea"]);
+    let blue = blue.var("FORGEJO_URL", running.url());
+    let status = blue.run(&["forge", "status", "--json"]).success().json();
+    assert_eq!(status["type"], "gitea", "{status}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{packages, read, report, rust_files};
+use super::{packages, read, report, root, rust_files};
 
 #[test]
 fn every_dependency_has_a_line_that_says_why() {
@@ -38,6 +38,13 @@ fn every_dependency_is_used() {
     for package in packages() {
         let name = package["name"].as_str().unwrap();
         let folder = format!("crates/{name}");
+        // An example or a bench may lie outside of the crate's folder.
+        let targets: Vec<_> = package["targets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|target| Path::new(target["src_path"].as_str()?).canonicalize().ok())
+            .collect();
         for dep in package["dependencies"].as_array().unwrap() {
             let dep_name = dep["rename"].as_str().or(dep["name"].as_str()).unwrap();
             let word = dep_name.replace('-', "_");
@@ -45,7 +52,11 @@ fn every_dependency_is_used() {
             let used = files.iter().any(|(source, path)| {
                 let place = path.starts_with(&folder)
                     && (dev || !path.starts_with(format!("{folder}/tests")));
-                place && says(source, &word)
+                let target = root()
+                    .join(path)
+                    .canonicalize()
+                    .is_ok_and(|p| targets.contains(&p));
+                (place || target) && says(source, &word)
             });
             if !used {
                 found.push(format!("{name}: {dep_name}"));
