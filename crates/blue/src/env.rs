@@ -12,7 +12,7 @@ use std::{
 
 use blue_core::{
     forge::open::Settings,
-    http::{HttpConfig, ProxyConfig},
+    http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
 use blue_tools::{ErrorCode, ToolError};
@@ -296,7 +296,7 @@ impl Env {
             let message = format!("{}: `{}` is not a file", BLUE_CA_FILE.name, file.display());
             return Err(ToolError::new(ErrorCode::Config, message));
         }
-        Ok(HttpConfig {
+        let config = HttpConfig {
             ca_file,
             proxy: ProxyConfig {
                 http: proxy("http_proxy", "HTTP_PROXY").map(Secret::new),
@@ -304,7 +304,14 @@ impl Env {
                 no_proxy: proxy("no_proxy", "NO_PROXY"),
             },
             ..HttpConfig::default()
-        })
+        };
+        Http::check(&config).map_err(|error| {
+            let error = ToolError::from(error);
+            ToolError::new(ErrorCode::Config, error.chain().join(": ")).with_hint(
+                "`BLUE_CA_FILE`, `HTTP_PROXY` and `HTTPS_PROXY` say how forges are reached",
+            )
+        })?;
+        Ok(config)
     }
 
     /// What finding and opening forges depends on

@@ -144,7 +144,7 @@ fn the_page_for_people() {
     Found by    a host that Blue knows
     Host        github.com
     Repository  alice/demo
-    API         https://api.github.com/
+    API         https://api.github.com
     exit 0
     ");
 }
