@@ -19,8 +19,9 @@ use crate::forge::{
 
 /// A "yes" is believed after this long: right after a push it is still the old answer
 const YES_SETTLES: Duration = Duration::from_secs(3);
-/// A "no" means a conflict after this long: at first it means that a check runs
-const NO_SETTLES: Duration = Duration::from_millis(3_500);
+/// A "no" means a conflict after this long: at first it means that a check runs, or that on a busy
+/// server it waits for its turn
+const NO_SETTLES: Duration = Duration::from_secs(7);
 /// "No file changed" is believed after this long
 const EMPTY_SETTLES: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(500);
