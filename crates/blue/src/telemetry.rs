@@ -1,7 +1,11 @@
 //! Logs on stderr, and only when asked for
 
+use std::str::FromStr as _;
+
 use blue_tools::{ErrorCode, ToolError};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::{env::Env, render::Screen};
 
@@ -10,7 +14,7 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolErr
     let Some(wanted) = env.log().or_else(|| level(verbose).map(str::to_owned)) else {
         return Ok(());
     };
-    let filter = EnvFilter::builder().parse(&wanted).map_err(|source| {
+    let filter = Targets::from_str(&wanted).map_err(|source| {
         ToolError::new(
             ErrorCode::Config,
             format!("BLUE_LOG: `{wanted}` is not a log filter"),
@@ -18,10 +22,12 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolErr
         .with_source(source)
         .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
     })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(screen.colour_err())
+        .with_ansi(screen.colour_err());
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(filter)
         .init();
     Ok(())
 }
