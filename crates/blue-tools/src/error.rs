@@ -293,6 +293,10 @@ impl From<TokenError> for ToolError {
                 "write it like `https://git.example.org`, without user, query or fragment"
                     .to_owned(),
             ),
+            TokenError::Unfit { .. } => (
+                ErrorCode::Config,
+                "a token is one word; is it the right file or variable?".to_owned(),
+            ),
             TokenError::File { .. } | TokenError::EmptyFile { .. } => (
                 ErrorCode::Config,
                 "the file should hold the token and nothing else".to_owned(),

@@ -12,7 +12,7 @@ use std::{
 
 use blue_core::{
     forge::open::Settings,
-    http::{HttpConfig, ProxyConfig},
+    http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
 use blue_tools::{ErrorCode, ToolError};
@@ -111,14 +111,7 @@ const BLUE_HOME: Var = Var {
     name: "BLUE_HOME",
     group: Group::Files,
     what: "Folder of Blue's own files, `hosts.yaml` among them",
-    default: "`$XDG_CONFIG_HOME/blue`, else `~/.config/blue`",
-    commands: FORGE,
-};
-const XDG_CONFIG_HOME: Var = Var {
-    name: "XDG_CONFIG_HOME",
-    group: Group::Files,
-    what: "Where the folder of Blue is looked for when `BLUE_HOME` is not set",
-    default: "`~/.config`",
+    default: "`~/.blue`",
     commands: FORGE,
 };
 const HOME: Var = Var {
@@ -188,7 +181,6 @@ pub(crate) const ALL: &[Var] = &[
         "made from `GITHUB_SERVER_URL`",
     ),
     BLUE_HOME,
-    XDG_CONFIG_HOME,
     HOME,
     PATH,
     BLUE_CA_FILE,
@@ -272,16 +264,8 @@ impl Env {
 
     /// Folder of Blue's own files
     fn blue_home(&self) -> Option<PathBuf> {
-        if let Some(home) = self.path(&BLUE_HOME) {
-            return Some(home);
-        }
-        let config = self
-            .lookup(XDG_CONFIG_HOME.name)
-            .map(PathBuf::from)
-            // The specification says to ignore a relative one.
-            .filter(|path| path.is_absolute())
-            .or_else(|| Some(self.path(&HOME)?.join(".config")))?;
-        Some(config.join("blue"))
+        self.path(&BLUE_HOME)
+            .or_else(|| Some(self.path(&HOME)?.join(".blue")))
     }
 
     /// How a person calls this very program: by name if that finds it, else by its path
@@ -312,7 +296,7 @@ impl Env {
             let message = format!("{}: `{}` is not a file", BLUE_CA_FILE.name, file.display());
             return Err(ToolError::new(ErrorCode::Config, message));
         }
-        Ok(HttpConfig {
+        let config = HttpConfig {
             ca_file,
             proxy: ProxyConfig {
                 http: proxy("http_proxy", "HTTP_PROXY").map(Secret::new),
@@ -320,7 +304,14 @@ impl Env {
                 no_proxy: proxy("no_proxy", "NO_PROXY"),
             },
             ..HttpConfig::default()
-        })
+        };
+        Http::check(&config).map_err(|error| {
+            let error = ToolError::from(error);
+            ToolError::new(ErrorCode::Config, error.chain().join(": ")).with_hint(
+                "`BLUE_CA_FILE`, `HTTP_PROXY` and `HTTPS_PROXY` say how forges are reached",
+            )
+        })?;
+        Ok(config)
     }
 
     /// What finding and opening forges depends on
@@ -478,18 +469,14 @@ line break. A setting that makes no sense ends the program with exit code 64.
     }
 
     #[test]
-    fn blue_home_falls_back_to_the_usual_places() {
+    fn blue_home_is_in_the_home_of_the_user() {
         let home = |values: &[(&str, &str)]| Env::of(values).blue_home();
         let path = |text: &str| Some(PathBuf::from(text));
         assert_eq!(home(&[]), None);
-        assert_eq!(home(&[("HOME", "/h")]), path("/h/.config/blue"));
+        assert_eq!(home(&[("HOME", "/h")]), path("/h/.blue"));
         assert_eq!(
             home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]),
-            path("/x/blue")
-        );
-        assert_eq!(
-            home(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")]),
-            path("/h/.config/blue")
+            path("/h/.blue")
         );
         assert_eq!(home(&[("HOME", "/h"), ("BLUE_HOME", "/b")]), path("/b"));
         assert_eq!(home(&[("BLUE_HOME", "b")]), path("/project/b"));

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     finish(match run(cli, env, screen) {
         Ok(()) => Ok(0),
         Err(Stop::Failed(error)) => screen.fail(&error).map(|()| exit_code(error.code)),
-        Err(Stop::Reported) => Ok(1),
+        Err(Stop::Reported(code)) => Ok(exit_code(code)),
         Err(Stop::Output(error)) => Err(error),
     })
 }
@@ -74,6 +74,10 @@ fn not_parsed(error: &clap::Error, env: &Env, argv: &[OsString]) -> io::Result<u
     let screen = Screen::new(env, json);
     match error.kind() {
         ErrorKind::DisplayVersion if json => Screen::json(&version::BUILD).map(|()| 0),
+        ErrorKind::DisplayHelp if json => {
+            let help = serde_json::json!({ "help": error.render().to_string() });
+            Screen::json(&help).map(|()| 0)
+        }
         ErrorKind::DisplayVersion | ErrorKind::DisplayHelp => error.print().map(|()| 0),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !json => error.print().map(|()| 2),
         _ => {

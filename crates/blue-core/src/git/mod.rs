@@ -37,6 +37,8 @@ pub enum GitError {
     Failed { message: String },
     #[error("`{program}` took longer than {seconds} seconds")]
     Slow { program: String, seconds: u64 },
+    #[error("`{program}` printed more than {limit} bytes")]
+    TooMuch { program: String, limit: u64 },
     #[error("`{program}` printed what is not text")]
     NotText { program: String },
 }

@@ -1,6 +1,15 @@
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{
+    io,
+    path::Path,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
 
-use tokio::{io::AsyncWriteExt, process::Command};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::Command,
+    time::timeout,
+};
 
 use super::{Git, GitError};
 use crate::text::clean_line;
@@ -16,8 +25,14 @@ const ELSEWHERE: &[&str] = &[
     "GIT_PREFIX",
 ];
 
+/// Nothing that is asked of a program here is near as long
+const MAX_OUTPUT: u64 = 8 * 1024 * 1024;
+/// For what a program that has ended left in its pipes; its children may keep them open for ever
+const LINGER: Duration = Duration::from_millis(500);
+
 pub(crate) struct Output {
     pub(crate) ok: bool,
+    status: ExitStatus,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
@@ -62,9 +77,11 @@ pub(crate) async fn run_program(
     if out.ok {
         return out.text(program);
     }
-    Err(GitError::Failed {
-        message: out.message(),
-    })
+    let message = match out.message() {
+        silent if silent.is_empty() => out.status.to_string(),
+        message => message,
+    };
+    Err(GitError::Failed { message })
 }
 
 /// Run a program to its end; it dies with the caller's future
@@ -95,17 +112,53 @@ pub(crate) async fn collect(
             let _ = stdin.write_all(&input).await;
         }
     };
-    let both = async { tokio::join!(feed, child.wait_with_output()).1 };
-    let out = tokio::time::timeout(patience, both)
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let pipes = (child.stdout.take(), child.stderr.take());
+    let work = async {
+        let read = async {
+            tokio::try_join!(take(pipes.0, &mut stdout), take(pipes.1, &mut stderr)).map(|_| ())
+        };
+        tokio::pin!(read);
+        tokio::select! {
+            done = &mut read => {
+                done?;
+                child.wait().await
+            }
+            status = child.wait() => {
+                if let Ok(done) = timeout(LINGER, &mut read).await {
+                    done?;
+                }
+                status
+            }
+        }
+    };
+    let status = timeout(patience, async { tokio::join!(feed, work).1 })
         .await
         .map_err(|_| GitError::Slow {
             program: program.to_owned(),
             seconds: patience.as_secs(),
         })?
-        .map_err(spawn)?;
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => GitError::TooMuch {
+                program: program.to_owned(),
+                limit: MAX_OUTPUT,
+            },
+            _ => spawn(source),
+        })?;
     Ok(Output {
-        ok: out.status.success(),
-        stdout: out.stdout,
-        stderr: out.stderr,
+        ok: status.success(),
+        status,
+        stdout,
+        stderr,
     })
+}
+
+/// Read to the end, but not without bounds
+async fn take(pipe: Option<impl AsyncRead + Unpin>, to: &mut Vec<u8>) -> io::Result<()> {
+    let Some(pipe) = pipe else { return Ok(()) };
+    let read = pipe.take(MAX_OUTPUT + 1).read_to_end(to).await?;
+    if read as u64 > MAX_OUTPUT {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(())
 }

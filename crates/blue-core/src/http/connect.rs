@@ -10,6 +10,15 @@ use crate::secret::Secret;
 /// What no proxy is asked for: a token may go to the own machine unencrypted, so it must stay there
 const OWN_MACHINE: &str = "localhost,.localhost,127.0.0.0/8,::1";
 
+/// Whether a client can be made with these settings
+pub(super) fn check(config: &HttpConfig) -> Result<(), HttpError> {
+    match &config.ca_file {
+        Some(_) => encrypted(config).map(|_| ()),
+        // Without one there are only the proxies to be wrong, and trust is costly to load.
+        None => proxies(&config.proxy).map(|_| ()),
+    }
+}
+
 /// A client with the system's trust and the CA file's
 pub(super) fn encrypted(config: &HttpConfig) -> Result<Client, HttpError> {
     // Whoever was first wins: the provider is the same either way.

@@ -48,6 +48,11 @@ impl Http {
         }
     }
 
+    /// Find out whether the settings make sense, before the first request
+    pub fn check(config: &HttpConfig) -> Result<(), HttpError> {
+        connect::check(config)
+    }
+
     /// Send a request and read its answer, whatever its status
     ///
     /// GET and HEAD are tried again after a failed connection, 502, 503, 504 and a limit that ends

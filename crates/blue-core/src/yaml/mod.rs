@@ -24,9 +24,50 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
             Some((what, place)) if place.split(", column ").count() == 2 => what.to_owned(),
             _ => message,
         };
+        let message = advice_to_programmers(message);
         Fault {
             line: e.location().map(|l| l.line()),
             message,
         }
     })
+}
+
+/// Leave out what the parser says to those who call it, not to those who wrote the text
+fn advice_to_programmers(message: String) -> String {
+    if message.starts_with("budget breached") {
+        return "its anchors and aliases make it too large".to_owned();
+    }
+    if message.starts_with("multiple YAML documents") {
+        return "there is more than one document (`---`) in it".to_owned();
+    }
+    match message.split_once(", set DuplicateKeyPolicy") {
+        Some((what, _)) => what.to_owned(),
+        None => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    #[test]
+    fn faults_are_for_those_who_wrote_the_text() {
+        let told = |text: &str| parse::<IgnoredAny>(text).unwrap_err().message;
+        let twice = parse::<std::collections::BTreeMap<String, u8>>("a: 1\na: 2\n").unwrap_err();
+        assert_eq!(twice.message, "duplicate mapping key: a");
+        assert_eq!(twice.line, Some(2));
+        let documents = told("a: 1\n---\nb: 2\n");
+        assert_eq!(documents, "there is more than one document (`---`) in it");
+        let mut bomb = "a0: &a0 [x]\n".to_owned();
+        for n in 1..9 {
+            let below = vec![format!("*a{}", n - 1); 9].join(",");
+            let _ = writeln!(bomb, "a{n}: &a{n} [{below}]");
+        }
+        let bomb = told(&bomb);
+        assert_eq!(bomb, "its anchors and aliases make it too large");
+    }
 }

@@ -31,8 +31,8 @@ pub(crate) struct Cx {
 #[derive(Debug)]
 pub(crate) enum Stop {
     Failed(ToolError),
-    /// The report that was printed tells already
-    Reported,
+    /// The report that was printed tells already; the code is for the exit
+    Reported(ErrorCode),
     /// The output could not be written, or nobody reads it any more
     Output(io::Error),
 }

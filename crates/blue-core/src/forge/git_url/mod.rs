@@ -49,7 +49,7 @@ pub enum GitUrlError {
     #[error("the git URL is empty")]
     Empty,
     /// Git or ssh would read it as an option
-    #[error("`{part}` of the git URL begins with `-`, which git could take for an option")]
+    #[error("the {part} begins with `-`, which git could take for an option")]
     OptionLike { part: &'static str },
     /// Git would run a program
     #[error("the git URL uses the transport helper `{helper}`, which runs a program")]

@@ -17,7 +17,7 @@ impl GitUrl {
             return Err(GitUrlError::Empty);
         }
         if text.starts_with('-') {
-            return Err(GitUrlError::OptionLike { part: "all" });
+            return Err(GitUrlError::OptionLike { part: "git URL" });
         }
         if text.len() > MAX_LEN {
             return Err(GitUrlError::Characters);
@@ -153,7 +153,9 @@ fn hosted(
     mut segments: Vec<String>,
 ) -> Result<HostedUrl, GitUrlError> {
     if user.as_ref().is_some_and(|u| u.starts_with('-')) {
-        return Err(GitUrlError::OptionLike { part: "user" });
+        return Err(GitUrlError::OptionLike {
+            part: "user of the git URL",
+        });
     }
     let odd = |text: &str| text.chars().any(is_odd);
     if user.as_deref().is_some_and(odd) || odd(place) {
@@ -213,12 +215,16 @@ fn split_port(place: &str) -> Result<(&str, Option<u16>), GitUrlError> {
 fn host_name(text: &str) -> Result<Host, GitUrlError> {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.starts_with('-') {
-        return Err(GitUrlError::OptionLike { part: "host" });
+        return Err(GitUrlError::OptionLike {
+            part: "host of the git URL",
+        });
     }
     let name = Host::parse(text).map_err(|_| GitUrlError::BadHost)?;
     // The host parser decodes once more and maps look-alikes.
     if name.as_str().starts_with('-') {
-        return Err(GitUrlError::OptionLike { part: "host" });
+        return Err(GitUrlError::OptionLike {
+            part: "host of the git URL",
+        });
     }
     if name.port().is_some() {
         return Err(GitUrlError::BadHost);
@@ -237,7 +243,9 @@ fn repository(host: &Host, segments: &[String]) -> Result<(Option<String>, RepoI
     let repo = repo.strip_suffix(".git").unwrap_or(repo);
     let parts = [sub.map_or("x", String::as_str), owner, repo];
     if parts.iter().any(|part| part.starts_with('-')) {
-        return Err(GitUrlError::OptionLike { part: "path" });
+        return Err(GitUrlError::OptionLike {
+            part: "path of the git URL",
+        });
     }
     // An `@` here is a password that was cut at the wrong place.
     if parts

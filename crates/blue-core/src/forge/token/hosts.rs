@@ -53,7 +53,10 @@ struct Raw {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`token_command` is neither a line of text nor a list of words"
+)]
 enum RawCommand {
     Line(String),
     Words(Vec<String>),

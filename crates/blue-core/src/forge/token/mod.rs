@@ -44,6 +44,8 @@ pub enum TokenError {
     },
     #[error("the token file `{path}` of {of} is empty")]
     EmptyFile { of: String, path: PathBuf },
+    #[error("the token from {source_of} is none: it has line breaks or characters beyond ASCII")]
+    Unfit { source_of: TokenSource },
     #[error("`hosts.yaml` takes the token for {host} from `{variable}`, which is not set")]
     Unset { host: Host, variable: String },
     /// The program's own words

@@ -63,7 +63,7 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
             Permit::Go(notice) => {
                 return Ok(Resolved {
                     notice,
-                    ..want.resolved(token, source)
+                    ..want.resolved(token, source)?
                 });
             }
             Permit::Refused(error) => {
@@ -75,7 +75,7 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
         && let Some(token) = &entry.token
     {
         let (token, source) = from_entry(places, entry, token).await?;
-        return Ok(want.resolved(token, source));
+        return want.resolved(token, source);
     }
     if let Some(git) = places.git {
         // A helper that cannot be run is no reason to fail: most repositories can be read without.
@@ -83,20 +83,24 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
             .credential(places.dir, &want.web, want.username.as_deref())
             .await;
         if let Ok(Some(found)) = found {
-            return Ok(want.resolved(found.password, TokenSource::GitCredential));
+            return want.resolved(found.password, TokenSource::GitCredential);
         }
     }
     refused.map_or_else(|| Ok(Resolved::default()), Err)
 }
 
 impl Want {
-    fn resolved(&self, token: Secret, source: TokenSource) -> Resolved {
+    fn resolved(&self, token: Secret, source: TokenSource) -> Result<Resolved, TokenError> {
+        // No header could carry it.
+        if !token.expose().bytes().all(|b| (b' '..=b'~').contains(&b)) {
+            return Err(TokenError::Unfit { source_of: source });
+        }
         let host = Host::of_url(&self.api).unwrap_or_else(|| self.host.clone());
         let scheme = match self.family {
             ForgeType::GitHub => AuthScheme::Bearer,
             ForgeType::Forgejo => AuthScheme::Token,
         };
-        Resolved {
+        Ok(Resolved {
             credential: Some(Credential {
                 host,
                 scheme,
@@ -104,7 +108,7 @@ impl Want {
             }),
             source: Some(source),
             notice: None,
-        }
+        })
     }
 }
 
@@ -197,7 +201,7 @@ fn read_token(path: &Path, of: impl Fn() -> String) -> Result<Secret, TokenError
     };
     let text = match yaml::read_small(path) {
         Ok(Some(text)) => text,
-        Ok(None) => return Err(unreadable(std::io::ErrorKind::NotFound.into())),
+        Ok(None) => return Err(unreadable(std::io::Error::other("there is no such file"))),
         Err(ReadError::Io(source)) => return Err(unreadable(source)),
         Err(e) => return Err(unreadable(std::io::Error::other(e.to_string()))),
     };

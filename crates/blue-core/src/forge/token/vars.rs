@@ -46,6 +46,18 @@ impl Vars {
             .any(|n| self.get(n).is_some() || self.get(&format!("{n}_FILE")).is_some())
     }
 
+    /// The variable whose token belongs to a forge that a variable names
+    pub fn token_for(&self, server: &ServerUrl) -> Option<String> {
+        Self::token_names(server.family)
+            .into_iter()
+            .flat_map(|name| [name.to_owned(), format!("{name}_FILE")])
+            .filter(|name| self.get(name).is_some())
+            .find(|name| {
+                let bound = self.server_of(name.trim_end_matches("_FILE"));
+                bound.ok().flatten().is_some_and(|s| s.host == server.host)
+            })
+    }
+
     /// The forges that variables name
     pub fn servers(&self) -> Result<Vec<ServerUrl>, TokenError> {
         let mut found = Vec::new();

@@ -57,9 +57,14 @@ impl Report for Detection {
                 "Repository",
                 text(self.repo_id().map(|repo| repo.to_string())),
             ),
-            ("API", text(self.api_url.as_ref().map(ToString::to_string))),
+            ("API", text(self.api_url.as_ref().map(shown))),
         ]);
     }
+}
+
+/// An address as people write it
+pub(super) fn shown(url: &impl AsRef<str>) -> String {
+    url.as_ref().trim_end_matches('/').to_owned()
 }
 
 /// How a forge was found, in words

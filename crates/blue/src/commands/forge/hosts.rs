@@ -6,7 +6,7 @@ use blue_core::forge::{
     ForgeType,
     detect::DetectedType,
     model::Host,
-    token::{HostEntry, HostsFile, ServerUrl, TokenRef},
+    token::{HostEntry, HostsFile, ServerUrl, TokenRef, Vars},
 };
 use serde::Serialize;
 
@@ -64,22 +64,21 @@ pub(crate) fn run(cx: &Cx, _: Args) -> Result<(), Stop> {
         .vars
         .servers()?
         .iter()
-        .map(Row::of_server)
+        .map(|server| Row::of_server(server, &settings.vars))
         .collect();
     hosts.extend(super::forges(cx)?.hosts()?.into_iter().map(Row::of_entry));
     cx.screen.show(&Hosts { file, hosts }).map_err(Stop::Output)
 }
 
 impl Row {
-    fn of_server(server: &ServerUrl) -> Self {
+    fn of_server(server: &ServerUrl, vars: &Vars) -> Self {
+        let token = vars.token_for(server);
         Self {
             host: server.host.clone(),
-            kind: Some(match server.family {
-                ForgeType::GitHub => "github",
-                ForgeType::Forgejo => "forgejo",
-            }),
+            // Which of Gitea and Forgejo it is, nobody has asked yet.
+            kind: (server.family == ForgeType::GitHub).then_some("github"),
             api_url: server.api.as_ref().map(ToString::to_string),
-            token: None,
+            token: token.map(|name| format!("variable {name}")),
             ca_file: None,
             trusted: None,
             named_by: server.variable,

@@ -7,7 +7,10 @@ mod trust;
 
 use std::sync::Arc;
 
-use blue_core::{clock::SystemClock, forge::open::Forges};
+use blue_core::{
+    clock::SystemClock,
+    forge::open::{Forges, Settings},
+};
 use blue_tools::ToolError;
 
 use super::{Cx, Stop};
@@ -32,6 +35,9 @@ pub(crate) async fn run(cx: &Cx, command: Command) -> Result<(), Stop> {
 
 /// Forges as seen from the working directory
 fn forges(cx: &Cx) -> Result<Forges, ToolError> {
-    let settings = cx.env.forges()?;
-    Ok(Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock)))
+    Ok(forges_with(cx, cx.env.forges()?))
+}
+
+fn forges_with(cx: &Cx, settings: Settings) -> Forges {
+    Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock))
 }

@@ -1,6 +1,6 @@
 //! `blue forge status`
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use blue_core::forge::{
     ForgeError,
@@ -9,10 +9,10 @@ use blue_core::forge::{
     open::{Ask, Survey},
     token::TokenSource,
 };
-use blue_tools::ToolError;
+use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
-use super::detect::found_by;
+use super::detect::{found_by, shown};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -21,7 +21,7 @@ use crate::{
 /// Show the forge, who you are there, and what your token may do
 ///
 /// Each part is asked for on its own: what fails is shown as such, and the rest is still there.
-/// The exit code is 1 if any part failed.
+/// The exit code is 1 if any part failed, and 64 if a setting is to blame.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -34,6 +34,9 @@ const EXAMPLES: &str = "\
 Examples:
   blue forge status
   blue -C ../other forge status --json";
+
+/// For each part; somebody waits at the terminal
+const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Serialize)]
 struct Status {
@@ -66,6 +69,8 @@ struct Token {
 #[derive(Debug, Serialize)]
 struct Problem {
     part: &'static str,
+    #[serde(skip)]
+    kind: ErrorCode,
     code: &'static str,
     message: String,
     hint: Option<String>,
@@ -76,14 +81,20 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         remote: args.remote,
         ..Ask::default()
     };
-    let survey = super::forges(cx)?.survey(&ask).await?;
+    let mut settings = cx.env.forges()?;
+    settings.http.timeout = PATIENCE;
+    let survey = super::forges_with(cx, settings).survey(&ask).await?;
     cx.screen.notes(&survey.notices).map_err(Stop::Output)?;
     let status = Status::ask(survey).await;
     cx.screen.show(&status).map_err(Stop::Output)?;
-    if status.problems.is_empty() {
-        Ok(())
-    } else {
-        Err(Stop::Reported)
+    let codes = || status.problems.iter().map(|problem| problem.kind);
+    // A setting that is wrong outdoes what follows from it.
+    match codes()
+        .find(|code| *code == ErrorCode::Config)
+        .or(codes().next())
+    {
+        Some(code) => Err(Stop::Reported(code)),
+        None => Ok(()),
     }
 }
 
@@ -167,9 +178,13 @@ fn keep<T, E: Into<ToolError>>(
             let error = error.into();
             problems.push(Problem {
                 part,
+                kind: error.code,
                 code: error.code.as_str(),
                 message: error.chain().join(": "),
-                hint: error.hint,
+                // That is this very page.
+                hint: error
+                    .hint
+                    .filter(|hint| !hint.contains("`blue forge status`")),
             });
         })
         .ok()
@@ -190,11 +205,7 @@ impl Report for Status {
             ("Host", or("host", text(host), "")),
             (
                 "API",
-                or(
-                    "host",
-                    text(self.found.api_url.as_ref().map(ToString::to_string)),
-                    "",
-                ),
+                or("host", text(self.found.api_url.as_ref().map(shown)), ""),
             ),
             (
                 "Version",

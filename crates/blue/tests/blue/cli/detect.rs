@@ -144,7 +144,7 @@ fn the_page_for_people() {
     Found by    a host that Blue knows
     Host        github.com
     Repository  alice/demo
-    API         https://api.github.com/
+    API         https://api.github.com
     exit 0
     ");
 }
@@ -206,7 +206,7 @@ fn trust_is_kept_and_listed() {
     let hosts = blue.run(&["forge", "hosts", "--json"]).success().json();
     assert_eq!(hosts["hosts"][0]["host"], "git.example.org");
     assert!(hosts["hosts"][0]["trusted"].is_string(), "{hosts}");
-    let file = blue.home().join(".config/blue/hosts.yaml");
+    let file = blue.home().join(".blue/hosts.yaml");
     assert_eq!(hosts["file"], file.to_str().unwrap());
     assert!(file.is_file());
     let page = blue.run(&["forge", "hosts"]).success();

@@ -3,6 +3,7 @@
 mod detect;
 mod output;
 mod sandbox;
+mod settings;
 mod usage;
 
 use std::{
