@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     fs,
+    time::{Duration, Instant},
 };
 
 use blue_sandbox::{Config, Sandbox, Seed};
@@ -127,11 +128,38 @@ async fn every_link_of_the_demo_opens_and_nothing_is_loaded_from_elsewhere() {
         text("/").contains("dotfiles"),
         "the owner sees what is private"
     );
-    assert!(text("/acme/storefront/pulls/1").contains("does not have enough approvals"));
-    assert!(text("/acme/storefront/pulls/2").contains("its branches conflict"));
-    assert!(text("/acme/inventory/pulls/1").contains("it is a draft"));
     let logo = text("/acme/storefront/src/branch/main/public/logo.png");
     assert!(logo.contains("A binary file"), "{logo}");
+    // The forge takes a moment to know.
+    until_it_says(
+        &mut web,
+        "/acme/storefront/pulls/1",
+        "does not have enough approvals",
+    )
+    .await;
+    until_it_says(
+        &mut web,
+        "/acme/storefront/pulls/2",
+        "its branches conflict",
+    )
+    .await;
+    until_it_says(&mut web, "/acme/inventory/pulls/1", "it is a draft").await;
+}
+
+async fn until_it_says(web: &mut Visitor, address: &str, words: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let page = open(web, address).await;
+        if page.text.contains(words) {
+            return;
+        }
+        assert!(
+            Instant::now() < end,
+            "{address} never said `{words}`: {}",
+            page.text
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]
