@@ -4,7 +4,11 @@ use std::{fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::serve::ListenerExt;
 use blue_core::secret::Secret;
-use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
+use tokio::{
+    net::TcpListener,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 use tokio_util::sync::DropGuard;
 
 use crate::{
@@ -17,6 +21,8 @@ use crate::{
 
 /// How long requests may still run when the sandbox stops
 const GRACE: Duration = Duration::from_secs(2);
+const LOCK_TRIES: u32 = 40;
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
 /// Why a sandbox did not start
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +71,7 @@ impl Sandbox {
             source,
         })?;
         let (dir, temporary) = folder(config.dir.clone())?;
-        let lock = lock(&dir)?;
+        let lock = lock(&dir).await?;
         let store = Store::open(&dir.join("sandbox.db"))?;
         let app = App::new(Parts {
             flavor: config.flavor,
@@ -170,17 +176,22 @@ fn folder(dir: Option<PathBuf>) -> Result<(PathBuf, Option<tempfile::TempDir>), 
         .map_err(|source| Error::Dir { dir, source })
 }
 
-fn lock(dir: &std::path::Path) -> Result<fs::File, Error> {
+async fn lock(dir: &std::path::Path) -> Result<fs::File, Error> {
     let failed = |source| Error::Dir {
         dir: dir.to_owned(),
         source,
     };
     let file = fs::File::create(dir.join("lock")).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(Error::InUse(dir.to_owned())),
-        Err(fs::TryLockError::Error(source)) => Err(failed(source)),
+    // A child that was just forked shares the lock of its parent until it runs its own program,
+    // so the lock of a sandbox that has stopped may live a moment longer.
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) => sleep(LOCK_PAUSE).await,
+            Err(fs::TryLockError::Error(source)) => return Err(failed(source)),
+        }
     }
+    Err(Error::InUse(dir.to_owned()))
 }
 
 fn root_url(config: &Config, address: SocketAddr) -> String {
