@@ -79,6 +79,11 @@ impl Desk {
         }
     }
 
+    /// `HOST/OWNER/NAME`, for the command line
+    pub(crate) fn whole(&self) -> String {
+        format!("{}/{}/{}", self.host, self.owner, self.name)
+    }
+
     /// Call a tool; the answer is held against its output schema
     pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
         let Value::Object(given) = args else {
