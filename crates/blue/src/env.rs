@@ -65,7 +65,9 @@ impl Group {
     }
 }
 
-const FORGE: &[&str] = &["forge"];
+/// Stands for every tool in [`Var::commands`]
+const TOOLS: &str = "tools";
+const FORGE: &[&str] = &["forge", TOOLS];
 
 const fn token(name: &'static str, what: &'static str) -> Var {
     Var {
@@ -73,7 +75,7 @@ const fn token(name: &'static str, what: &'static str) -> Var {
         group: Group::Tokens,
         what,
         default: "",
-        commands: &["forge status"],
+        commands: &["forge status", TOOLS],
     }
 }
 
@@ -83,7 +85,7 @@ const fn host(name: &'static str, what: &'static str, default: &'static str) -> 
         group: Group::Hosts,
         what,
         default,
-        commands: &["forge status", "forge detect", "forge hosts"],
+        commands: &["forge status", "forge detect", "forge hosts", TOOLS],
     }
 }
 
@@ -93,7 +95,7 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         group: Group::Network,
         what,
         default: "",
-        commands: &["forge status", "forge detect"],
+        commands: &["forge status", "forge detect", TOOLS],
     }
 }
 
@@ -133,18 +135,18 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
     group: Group::Tokens,
     what: "`off`: do not ask `git credential fill` for a token",
     default: "`on`",
-    commands: &["forge status"],
+    commands: &["forge status", TOOLS],
 };
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
     "PEM file with certificates to trust beside the system's",
 );
-const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour");
+const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour, no links");
 const CLICOLOR_FORCE: Var = output(
     "CLICOLOR_FORCE",
     "Anything but `0`: colour also when the output is not a terminal",
 );
-const TERM: Var = output("TERM", "`dumb`: no colour");
+const TERM: Var = output("TERM", "`dumb`: no colour, no links, no line that moves");
 const BLUE_LOG: Var = output(
     "BLUE_LOG",
     "What to log: `info`, `debug`, `blue_core=trace,warn`; wins over `-v`",
@@ -365,6 +367,11 @@ impl Env {
         terminal && self.lookup(TERM.name).as_deref() != Some("dumb")
     }
 
+    /// Whether a terminal can take back what it shows
+    pub(crate) fn moves(&self) -> bool {
+        self.lookup(TERM.name).is_none_or(|term| term != "dumb")
+    }
+
     fn path(&self, var: &Var) -> Option<PathBuf> {
         let value = self.values.get(var.name).filter(|v| !v.is_empty())?;
         Some(self.cwd.join(value))
@@ -422,7 +429,11 @@ line break. A setting that makes no sense ends the program with exit code 64.
                 }
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
-                let commands: Vec<_> = var.commands.iter().map(|c| format!("`blue {c}`")).collect();
+                let shown = |command: &&str| match *command {
+                    TOOLS => "the tools".to_owned(),
+                    command => format!("`blue {command}`"),
+                };
+                let commands: Vec<_> = var.commands.iter().map(shown).collect();
                 let commands = if commands.is_empty() {
                     "every command".to_owned()
                 } else {
