@@ -137,6 +137,13 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
     default: "`on`",
     commands: &["forge status", TOOLS],
 };
+const BLUE_ALLOW: Var = Var {
+    name: "BLUE_ALLOW",
+    group: Group::Hosts,
+    what: "Owners that may be touched at all: `alice,acme/*`, also `host/owner`; may not be empty",
+    default: "all that the token can reach",
+    commands: &["forge status", TOOLS],
+};
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
     "PEM file with certificates to trust beside the system's",
@@ -182,6 +189,7 @@ pub(crate) const ALL: &[Var] = &[
         "Where the API of `GITHUB_SERVER_URL` begins",
         "made from `GITHUB_SERVER_URL`",
     ),
+    BLUE_ALLOW,
     BLUE_HOME,
     HOME,
     PATH,
@@ -332,7 +340,24 @@ impl Env {
             cache: true,
             git_credentials: self.git_credentials()?,
             ssh_aliases: true,
-            allow: Allow::everything(),
+            allow: self.allow()?,
+        })
+    }
+
+    /// The owners and repositories that may be touched
+    fn allow(&self) -> Result<Allow, ToolError> {
+        // Empty is not the same as not set here: a mistake must not open everything.
+        let Some(list) = self.values.get(BLUE_ALLOW.name) else {
+            return Ok(Allow::everything());
+        };
+        Allow::parse(list.to_str().unwrap_or_default()).map_err(|error| {
+            let error = ToolError::from(error);
+            let mut named = ToolError::new(
+                ErrorCode::Config,
+                format!("{}: {}", BLUE_ALLOW.name, error.message),
+            );
+            named.hint = error.hint;
+            named
         })
     }
 
@@ -512,6 +537,18 @@ line break. A setting that makes no sense ends the program with exit code 64.
         let proxy = env.http().unwrap().proxy;
         assert_eq!(proxy.https, Some(Secret::new("http://low")));
         assert_eq!(proxy.http, None);
+    }
+
+    #[test]
+    fn an_empty_list_of_owners_opens_nothing() {
+        let allow = |values: &[(&str, &str)]| Env::of(values).allow();
+        assert!(!allow(&[]).unwrap().is_limited());
+        assert!(allow(&[("BLUE_ALLOW", "alice")]).unwrap().is_limited());
+        for list in ["", " ,", "https://git.example.org/alice"] {
+            let error = allow(&[("BLUE_ALLOW", list)]).unwrap_err();
+            assert_eq!(error.code, ErrorCode::Config, "{list}");
+            assert!(error.message.starts_with("BLUE_ALLOW: "), "{error:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use blue_tools::{Cell, Page, Style, page::Block};
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 /// A column is not cut below this
 const NARROWEST: usize = 6;

@@ -42,6 +42,9 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
 fn open(cx: &Cx, limits: &tree::Limits) -> Result<blue_tools::Cx, ToolError> {
     let mut settings = cx.env.forges()?;
     settings.http.read_only = limits.read_only;
+    if let Some(allow) = &limits.allow {
+        settings.allow = allow.clone();
+    }
     let forges = Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock));
     Ok(
         blue_tools::Cx::new(Arc::new(forges), Arc::new(SystemClock), cx.env.cwd())

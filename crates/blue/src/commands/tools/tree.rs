@@ -1,5 +1,6 @@
 //! The part of the command line that is made from the tools
 
+use blue_core::forge::allow::{Allow, BadAllow};
 use blue_tools::{AnyTool, Effect, tools};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
 
@@ -36,6 +37,9 @@ pub(crate) struct Limits {
     /// Only read: refuse whatever would change something
     #[arg(long, global = true)]
     pub(crate) read_only: bool,
+    /// Only owners on this list: `alice`, `acme/site`, `acme/*`, `host/owner` [env: `BLUE_ALLOW`]
+    #[arg(long, value_name = "LIST", value_parser = list, global = true)]
+    pub(crate) allow: Option<Allow>,
     /// Set by destroying tools alone
     #[arg(skip)]
     pub(crate) yes: bool,
@@ -87,6 +91,10 @@ impl Call {
             }
         }))
     }
+}
+
+fn list(text: &str) -> Result<Allow, BadAllow> {
+    Allow::parse(text)
 }
 
 /// In the order of the tools, each once
