@@ -62,6 +62,7 @@ impl Desk {
             home: home.path().to_owned(),
             vars: Vars::default(),
             http: HttpConfig::default(),
+            allow: blue_core::forge::allow::Allow::everything(),
             cache: false,
             git_credentials: false,
             ssh_aliases: false,
