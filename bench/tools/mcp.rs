@@ -108,8 +108,10 @@ impl Session {
             if self.stdout.read_line(&mut self.line)? == 0 {
                 bail!("the program ended, or did not answer `{method}` in {PATIENCE:?}");
             }
-            let mut message: Value = serde_json::from_str(&self.line)
-                .with_context(|| format!("not JSON: {}", self.line))?;
+            // There are programs that log to stdout.
+            let Ok(mut message) = serde_json::from_str::<Value>(&self.line) else {
+                continue;
+            };
             if message["id"] != id || message.get("method").is_some() {
                 continue;
             }

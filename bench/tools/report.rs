@@ -99,7 +99,9 @@ pub(crate) fn steps(all: &[&Found]) {
                     Ok(calls) => {
                         let bytes: usize = calls.iter().map(|done| done.bytes).sum();
                         let requests: usize = calls.iter().map(|done| done.passed.len()).sum();
-                        format!("{} ({requests})", thousands(bytes))
+                        let failed = calls.iter().any(|done| done.failed);
+                        let mark = if failed { ", says it failed" } else { "" };
+                        format!("{} ({requests}){mark}", thousands(bytes))
                     }
                     Err(why) => (*why).to_owned(),
                 })
