@@ -9,7 +9,8 @@ use std::{
 };
 
 use blue_core::text::clean_line;
-use blue_tools::ToolError;
+pub(crate) use blue_tools::{Cell, Page, Style};
+use blue_tools::{ToolError, page::Block};
 use serde::Serialize;
 
 use crate::env::Env;
@@ -19,26 +20,14 @@ pub(crate) trait Report: Serialize {
     fn page(&self, page: &mut Page);
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
-    Plain,
-    Bold,
-    Dim,
-    Good,
-    Warn,
-    Bad,
-}
-
-impl Style {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Dim => "\x1b[2m",
-            Self::Good => "\x1b[32m",
-            Self::Warn => "\x1b[33m",
-            Self::Bad => "\x1b[31m",
-        }
+fn code(style: Style) -> &'static str {
+    match style {
+        Style::Plain => "",
+        Style::Bold => "\x1b[1m",
+        Style::Dim => "\x1b[2m",
+        Style::Good => "\x1b[32m",
+        Style::Warn => "\x1b[33m",
+        Style::Bad => "\x1b[31m",
     }
 }
 
@@ -68,9 +57,9 @@ impl Screen {
         let text = if self.json {
             json_line(report)?
         } else {
-            let mut page = Page::new(self.colour);
+            let mut page = Page::default();
             report.page(&mut page);
-            page.text
+            laid_out(&page, self.colour)
         };
         out(&text)
     }
@@ -83,9 +72,7 @@ impl Screen {
     /// Print a failure
     pub(crate) fn fail(self, error: &ToolError) -> io::Result<()> {
         if self.json {
-            out(&json_line(
-                &serde_json::json!({ "error": error_object(error) }),
-            )?)
+            out(&json_line(&serde_json::json!({ "error": error.json() }))?)
         } else {
             err(&error_text(error, self.colour_err))
         }
@@ -103,23 +90,6 @@ impl Screen {
     }
 }
 
-fn error_object(error: &ToolError) -> serde_json::Value {
-    let mut object = serde_json::json!({
-        "code": error.code.as_str(),
-        "message": clean_line(&error.message),
-        "hint": error.hint,
-        "retryable": error.retryable,
-    });
-    let causes = &error.chain()[1..];
-    if !causes.is_empty() {
-        object["causes"] = serde_json::json!(causes);
-    }
-    if let Some(status) = error.forge_status {
-        object["forge_status"] = serde_json::json!(status);
-    }
-    object
-}
-
 fn error_text(error: &ToolError, colour: bool) -> String {
     let chain = error.chain().join(": ");
     let mut text = labelled("error", Style::Bad, &chain, colour);
@@ -135,8 +105,8 @@ fn labelled(label: &str, style: Style, text: &str, colour: bool) -> String {
 }
 
 fn paint(text: &str, style: Style, colour: bool) -> String {
-    if colour && !style.code().is_empty() {
-        format!("{}{text}\x1b[0m", style.code())
+    if colour && !code(style).is_empty() {
+        format!("{}{text}\x1b[0m", code(style))
     } else {
         text.to_owned()
     }
@@ -156,112 +126,60 @@ fn err(text: &str) -> io::Result<()> {
     io::stderr().lock().write_all(text.as_bytes())
 }
 
-/// A page for people: headings, aligned fields, tables
-///
-/// Every text is cleaned here, so no forge can send escape codes to a terminal.
-#[derive(Debug)]
-pub(crate) struct Page {
-    text: String,
-    colour: bool,
+/// Lay a page out
+fn laid_out(page: &Page, colour: bool) -> String {
+    let mut text = String::new();
+    for block in &page.blocks {
+        match block {
+            Block::Line(cell) => text += &painted(cell, colour),
+            Block::Code(line) => text += &format!("  {}", paint(line, Style::Bold, colour)),
+            Block::Blank => {}
+            Block::Fields(fields) => text += &two_columns(fields, colour),
+            Block::Table { head, rows } => text += &columns(head, rows, colour),
+            Block::Text(lines) => text += lines.strip_suffix('\n').unwrap_or(lines),
+        }
+        text.push('\n');
+    }
+    text
 }
 
-impl Page {
-    fn new(colour: bool) -> Self {
-        Self {
-            text: String::new(),
-            colour,
-        }
-    }
-
-    pub(crate) fn line(&mut self, text: &str, style: Style) -> &mut Self {
-        let text = paint(&clean_line(text), style, self.colour);
-        self.push(&text);
-        self
-    }
-
-    /// A line to copy: indented, and otherwise as it is
-    pub(crate) fn code(&mut self, text: &str) -> &mut Self {
-        let text = paint(&clean_line(text), Style::Bold, self.colour);
-        self.push(&format!("  {text}"));
-        self
-    }
-
-    pub(crate) fn blank(&mut self) -> &mut Self {
-        self.push("");
-        self
-    }
-
-    /// Names and values in two columns; a value that was not to be had is shown as such
-    pub(crate) fn fields(&mut self, fields: &[(&str, Cell)]) -> &mut Self {
-        let width = fields
-            .iter()
-            .map(|(name, _)| width(name))
-            .max()
-            .unwrap_or(0);
-        for (name, cell) in fields {
-            let gap = " ".repeat(width - self::width(name) + 2);
-            let name = paint(name, Style::Dim, self.colour);
-            let value = cell.paint(self.colour);
-            self.push(&format!("{name}{gap}{value}"));
-        }
-        self
-    }
-
-    /// Rows under headings, each column as wide as it needs
-    pub(crate) fn table(&mut self, head: &[&str], rows: &[Vec<Cell>]) -> &mut Self {
-        let mut widths: Vec<usize> = head.iter().map(|h| width(h)).collect();
-        for row in rows {
-            for (at, cell) in row.iter().enumerate() {
-                widths[at] = widths[at].max(width(&cell.text));
-            }
-        }
-        let head: Vec<Cell> = head.iter().map(|h| Cell::new(h, Style::Dim)).collect();
-        for row in std::iter::once(&head).chain(rows) {
-            let mut line = String::new();
-            for (at, cell) in row.iter().enumerate() {
-                let last = at + 1 == row.len();
-                let gap = if last {
-                    0
-                } else {
-                    widths[at] - width(&cell.text) + 2
-                };
-                let _ = write!(line, "{}{}", cell.paint(self.colour), " ".repeat(gap));
-            }
-            self.push(line.trim_end());
-        }
-        self
-    }
-
-    fn push(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
+fn two_columns(fields: &[(String, Cell)], colour: bool) -> String {
+    let widest = fields.iter().map(|(name, _)| width(name)).max();
+    let lines = fields.iter().map(|(name, cell)| {
+        let gap = " ".repeat(widest.unwrap_or(0) - width(name) + 2);
+        let name = paint(name, Style::Dim, colour);
+        format!("{name}{gap}{}", painted(cell, colour))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A text with its look
-#[derive(Debug, Clone)]
-pub(crate) struct Cell {
-    text: String,
-    style: Style,
-}
-
-impl Cell {
-    pub(crate) fn new(text: &str, style: Style) -> Self {
-        Self {
-            text: clean_line(text),
-            style,
+/// Each column as wide as it needs
+fn columns(head: &[String], rows: &[Vec<Cell>], colour: bool) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|h| width(h)).collect();
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            widths[at] = widths[at].max(width(&cell.text));
         }
     }
-
-    fn paint(&self, colour: bool) -> String {
-        paint(&self.text, self.style, colour)
-    }
+    let head: Vec<Cell> = head.iter().map(|h| Cell::new(h, Style::Dim)).collect();
+    let lines = std::iter::once(&head).chain(rows).map(|row| {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let last = at + 1 == row.len();
+            let gap = if last {
+                0
+            } else {
+                widths[at] - width(&cell.text) + 2
+            };
+            let _ = write!(line, "{}{}", painted(cell, colour), " ".repeat(gap));
+        }
+        line.trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-impl<T: AsRef<str>> From<T> for Cell {
-    fn from(text: T) -> Self {
-        Self::new(text.as_ref(), Style::Plain)
-    }
+fn painted(cell: &Cell, colour: bool) -> String {
+    paint(&cell.text, cell.style, colour)
 }
 
 fn width(text: &str) -> usize {

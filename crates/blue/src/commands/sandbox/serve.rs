@@ -53,7 +53,7 @@ impl Ready {
             ]
         };
         let rows: Vec<_> = self.users.iter().map(row).collect();
-        page.table(&["User", "Password", "Token", ""], &rows);
+        page.table(&["User", "Password", "Token", ""], rows);
     }
 }
 
