@@ -8,6 +8,7 @@ pub mod cx;
 pub mod error;
 pub mod page;
 pub mod reply;
+pub mod rows;
 pub mod schema;
 pub mod tool;
 pub mod tools;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use blue_core::{
-    forge::open::Settings,
+    forge::{allow::Allow, open::Settings},
     http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
@@ -330,6 +330,7 @@ impl Env {
             cache: true,
             git_credentials: self.git_credentials()?,
             ssh_aliases: true,
+            allow: Allow::everything(),
         })
     }
 

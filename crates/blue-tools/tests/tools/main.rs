@@ -28,3 +28,4 @@ macro_rules! on_every_forge {
 
 mod branch_list;
 mod desk;
+mod pr_list;
