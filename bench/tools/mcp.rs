@@ -30,6 +30,8 @@ pub(crate) struct Session {
     stdout: BufReader<ChildStdout>,
     next_id: u64,
     line: String,
+    /// From before the last request was sent until its answer was read, before it was understood
+    took: Duration,
     deadline: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -67,6 +69,7 @@ impl Launch {
             stdout: BufReader::new(stdout),
             next_id: 0,
             line: String::new(),
+            took: Duration::ZERO,
         };
         let hello = session.ask(
             "initialize",
@@ -97,17 +100,26 @@ impl Session {
         self.line.len()
     }
 
+    /// How long the last answer took
+    pub(crate) fn last_took(&self) -> Duration {
+        self.took
+    }
+
     /// Send a request and wait for its answer
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.next_id += 1;
         let id = self.next_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        self.set_deadline(Some(Instant::now() + PATIENCE));
+        let message =
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        let begun = Instant::now();
+        self.set_deadline(Some(begun + PATIENCE));
+        self.send(message)?;
         loop {
             self.line.clear();
             if self.stdout.read_line(&mut self.line)? == 0 {
                 bail!("the program ended, or did not answer `{method}` in {PATIENCE:?}");
             }
+            self.took = begun.elapsed();
             // There are programs that log to stdout.
             let Ok(mut message) = serde_json::from_str::<Value>(&self.line) else {
                 continue;
@@ -124,13 +136,14 @@ impl Session {
     }
 
     fn tell(&mut self, method: &str) -> Result<()> {
-        self.send(&json!({"jsonrpc": "2.0", "method": method}))
+        self.send(json!({"jsonrpc": "2.0", "method": method}).to_string())
     }
 
-    fn send(&mut self, message: &Value) -> Result<()> {
+    fn send(&mut self, mut message: String) -> Result<()> {
         let stdin = self.stdin.as_mut().context("stdin is closed")?;
         // One write, so that nobody reads half a line.
-        stdin.write_all(format!("{message}\n").as_bytes())?;
+        message.push('\n');
+        stdin.write_all(message.as_bytes())?;
         Ok(stdin.flush()?)
     }
 

@@ -242,16 +242,15 @@ impl Bench<'_> {
 
     fn call(&self, hand: &mut Hand, call: &Call) -> Result<Done> {
         self.proxy.take();
-        let (begun, wall, bytes, wire);
+        let (wall, bytes, wire);
         let mut failed = false;
         match hand {
             Hand::Program(session) => {
                 let params = json!({"name": call.tool, "arguments": call.args});
-                begun = Instant::now();
                 let answer = session
                     .ask("tools/call", &params)
                     .with_context(|| call.tool.clone())?;
-                wall = begun.elapsed();
+                wall = session.last_took();
                 failed = answer["isError"] == true;
                 if failed {
                     eprintln!("`{}`: {answer}", call.tool);
@@ -278,7 +277,7 @@ impl Bench<'_> {
                         .header("content-type", "application/json")
                         .body(call.args.to_string());
                 }
-                begun = Instant::now();
+                let begun = Instant::now();
                 let (status, text) = self.runtime.block_on(async {
                     let answer = request.send().await?;
                     let status = answer.status();
