@@ -1,6 +1,7 @@
 //! The commands, one file each
 
 mod forge;
+mod mcp;
 mod sandbox;
 mod up;
 
@@ -14,6 +15,7 @@ use crate::{env::Env, render::Screen};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Up(up::Args),
+    Mcp(mcp::Args),
 
     #[command(subcommand)]
     Forge(forge::Command),
@@ -45,15 +47,18 @@ impl<E: Into<ToolError>> From<E> for Stop {
 
 /// Run a command to its end
 pub(crate) fn run(command: Command, cx: &Cx) -> Result<(), Stop> {
+    match command {
+        Command::Up(args) => finish(up::run(cx, args)),
+        Command::Mcp(args) => mcp::run(cx, &args),
+        Command::Forge(command) => finish(forge::run(cx, command)),
+        Command::Sandbox(args) => finish(sandbox::run(cx, args)),
+    }
+}
+
+fn finish(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
-    runtime.block_on(async {
-        match command {
-            Command::Up(args) => up::run(cx, args).await,
-            Command::Forge(command) => forge::run(cx, command).await,
-            Command::Sandbox(args) => sandbox::run(cx, args).await,
-        }
-    })
+    runtime.block_on(work)
 }
