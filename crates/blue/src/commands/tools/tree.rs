@@ -68,8 +68,9 @@ pub(crate) fn augment(mut command: Command) -> Command {
         command = command.subcommand(group);
     }
     // The first command is where people begin; all the others come after the tools.
-    for (at, name) in names.into_iter().enumerate().skip(1) {
-        command = command.mut_subcommand(name, |below| below.display_order(100 + at));
+    for (at, name) in names.into_iter().enumerate() {
+        let order = if at == 0 { 0 } else { 100 + at };
+        command = command.mut_subcommand(name, |below| below.display_order(order));
     }
     command
 }
