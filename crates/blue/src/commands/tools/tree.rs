@@ -18,13 +18,6 @@ const NOUNS: &[(&str, &str)] = &[
     ("workflow", "See what CI says"),
 ];
 
-/// Shorter words for verbs of two words
-const SHORT: &[(&str, &str)] = &[
-    ("branch_protection_get", "protection"),
-    ("file_write_branch", "write"),
-    ("workflow_run_status", "status"),
-];
-
 /// The arguments that say which repository is meant
 const REPOSITORY: &[&str] = &["owner", "name", "host", "whole"];
 
@@ -128,9 +121,6 @@ fn verbs(group: Command) -> Command {
             let of_repo = REPOSITORY.contains(&arg.get_id().as_str());
             if of_repo { arg } else { arg.help_heading(None) }
         });
-        if let Some((_, short)) = SHORT.iter().find(|(name, _)| *name == tool.name()) {
-            verb = verb.visible_alias(*short);
-        }
         if tool.effect() == Effect::Destroy {
             verb = verb.arg(
                 Arg::new("yes")
