@@ -7,6 +7,7 @@ pub mod args;
 pub mod cx;
 pub mod error;
 pub mod page;
+mod path;
 pub mod reply;
 pub mod rows;
 pub mod schema;
