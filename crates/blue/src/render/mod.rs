@@ -17,6 +17,7 @@ use blue_tools::{Answer, Effect, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
 use layout::{Look, laid_out, paint};
 use serde::Serialize;
+pub(crate) use steps::quoted;
 use terminal_size::{Width, terminal_size_of};
 pub(crate) use wait::News;
 

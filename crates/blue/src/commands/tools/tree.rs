@@ -18,13 +18,6 @@ const NOUNS: &[(&str, &str)] = &[
     ("workflow", "See what CI says"),
 ];
 
-/// Shorter words for verbs of two words
-const SHORT: &[(&str, &str)] = &[
-    ("branch_protection_get", "protection"),
-    ("file_write_branch", "write"),
-    ("workflow_run_status", "status"),
-];
-
 /// The arguments that say which repository is meant
 const REPOSITORY: &[&str] = &["owner", "name", "host", "whole"];
 
@@ -68,8 +61,9 @@ pub(crate) fn augment(mut command: Command) -> Command {
         command = command.subcommand(group);
     }
     // The first command is where people begin; all the others come after the tools.
-    for (at, name) in names.into_iter().enumerate().skip(1) {
-        command = command.mut_subcommand(name, |below| below.display_order(100 + at));
+    for (at, name) in names.into_iter().enumerate() {
+        let order = if at == 0 { 0 } else { 100 + at };
+        command = command.mut_subcommand(name, |below| below.display_order(order));
     }
     command
 }
@@ -127,9 +121,6 @@ fn verbs(group: Command) -> Command {
             let of_repo = REPOSITORY.contains(&arg.get_id().as_str());
             if of_repo { arg } else { arg.help_heading(None) }
         });
-        if let Some((_, short)) = SHORT.iter().find(|(name, _)| *name == tool.name()) {
-            verb = verb.visible_alias(*short);
-        }
         if tool.effect() == Effect::Destroy {
             verb = verb.arg(
                 Arg::new("yes")
