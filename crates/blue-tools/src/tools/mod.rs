@@ -1,18 +1,26 @@
 //! The tools, one file each
 
+pub mod branch_delete;
 pub mod branch_list;
+pub mod branch_protection_get;
 pub mod dir_list;
 pub mod file_delete;
 pub mod pr_list;
+pub mod repo_status;
+pub mod tag_create;
 
 use crate::AnyTool;
 
 /// Every tool there is, in the order clients see them
 pub static ALL: &[&dyn AnyTool] = &[
+    &repo_status::RepoStatus,
     &branch_list::BranchList,
+    &branch_delete::BranchDelete,
+    &branch_protection_get::BranchProtectionGet,
     &pr_list::PrList,
     &dir_list::DirList,
     &file_delete::FileDelete,
+    &tag_create::TagCreate,
 ];
 
 /// The tool of that name; `blue_<name>` is taken for `<name>`

@@ -26,8 +26,14 @@ macro_rules! on_every_forge {
     };
 }
 
+mod branch_delete;
 mod branch_list;
+mod branch_protection_get;
 mod desk;
 mod dir_list;
 mod file_delete;
 mod pr_list;
+mod proxy;
+mod repo_status;
+mod surface;
+mod tag_create;
