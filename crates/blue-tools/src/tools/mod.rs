@@ -3,7 +3,10 @@
 pub mod branch_list;
 pub mod dir_list;
 pub mod file_delete;
+pub mod pr_create;
 pub mod pr_list;
+pub mod pr_merge;
+pub mod pr_verify;
 
 use crate::AnyTool;
 
@@ -11,6 +14,9 @@ use crate::AnyTool;
 pub static ALL: &[&dyn AnyTool] = &[
     &branch_list::BranchList,
     &pr_list::PrList,
+    &pr_create::PrCreate,
+    &pr_verify::PrVerify,
+    &pr_merge::PrMerge,
     &dir_list::DirList,
     &file_delete::FileDelete,
 ];

@@ -30,4 +30,7 @@ mod branch_list;
 mod desk;
 mod dir_list;
 mod file_delete;
+mod pr_create;
 mod pr_list;
+mod pr_merge;
+mod pr_verify;

@@ -42,6 +42,10 @@ struct Rule {
     block_on_outdated_branch: bool,
     #[serde(deserialize_with = "wire::or_default")]
     block_on_rejected_reviews: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    block_on_official_review_requests: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    ignore_stale_approvals: bool,
 }
 
 impl Rule {
@@ -82,13 +86,11 @@ impl Rule {
             merge_whitelist: self
                 .enable_merge_whitelist
                 .then(|| who(self.merge_whitelist_usernames, self.merge_whitelist_teams)),
-            required_checks: if self.enable_status_check {
-                self.status_check_contexts
-            } else {
-                Vec::new()
-            },
+            required_checks: required(self.enable_status_check, self.status_check_contexts),
             require_up_to_date: self.block_on_outdated_branch,
             block_on_rejected_reviews: self.block_on_rejected_reviews,
+            block_on_review_requests: self.block_on_official_review_requests,
+            ignore_stale_approvals: self.ignore_stale_approvals,
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),
@@ -110,7 +112,11 @@ impl Forgejo {
             Err(error) => return Err(error),
         };
         if !row.protected {
-            return Ok(Protection::none());
+            return Ok(Protection {
+                can_push: row.user_can_push,
+                can_merge: row.user_can_merge,
+                ..Protection::none()
+            });
         }
         if let Some(rule) = self.rule_of(repo, branch, &row).await? {
             return Ok(rule.into_model(Some(&row)));
@@ -118,11 +124,7 @@ impl Forgejo {
         Ok(Protection {
             protected: true,
             required_approvals: row.required_approvals,
-            required_checks: if row.enable_status_check {
-                row.status_check_contexts
-            } else {
-                Vec::new()
-            },
+            required_checks: required(row.enable_status_check, row.status_check_contexts),
             can_push: row.user_can_push,
             can_merge: row.user_can_merge,
             partial: true,
@@ -158,6 +160,15 @@ impl Forgejo {
             return Ok(None);
         }
         Ok(strongest(answer.ok()?.list()?, branch))
+    }
+}
+
+/// A rule that wants checks and names none wants all there are, and at least one
+fn required(enabled: bool, contexts: Vec<String>) -> Vec<String> {
+    match enabled {
+        true if contexts.is_empty() => vec!["*".to_owned()],
+        true => contexts,
+        false => Vec::new(),
     }
 }
 
