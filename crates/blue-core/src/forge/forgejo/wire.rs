@@ -126,7 +126,7 @@ impl Repo {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct CommitRef {
     #[serde(default, deserialize_with = "or_default")]
     sha: String,

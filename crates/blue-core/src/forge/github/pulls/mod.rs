@@ -182,7 +182,11 @@ impl GitHub {
 
     /// Every row that really fits: the server's own filter also gives branches that merely share
     /// a commit, and all rows when it does not understand the name
-    async fn filtered(&self, repo: &RepoId, filter: &PrFilter) -> Result<Vec<PullRequest>> {
+    pub(super) async fn filtered(
+        &self,
+        repo: &RepoId,
+        filter: &PrFilter,
+    ) -> Result<Vec<PullRequest>> {
         let head = filter.head.as_deref().map(|head| Head::parse(head, repo));
         let rows = self
             .pulls_call(repo, filter)
@@ -203,7 +207,7 @@ impl GitHub {
             .collect())
     }
 
-    fn pulls_call(&self, repo: &RepoId, filter: &PrFilter) -> Call<'_> {
+    pub(super) fn pulls_call(&self, repo: &RepoId, filter: &PrFilter) -> Call<'_> {
         let state = match filter.state {
             PrStateFilter::Open => "open",
             PrStateFilter::Closed => "closed",
