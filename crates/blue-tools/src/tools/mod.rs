@@ -5,7 +5,10 @@ pub mod branch_list;
 pub mod branch_protection_get;
 pub mod dir_list;
 pub mod file_delete;
+pub mod pr_create;
 pub mod pr_list;
+pub mod pr_merge;
+pub mod pr_verify;
 pub mod repo_status;
 pub mod tag_create;
 
@@ -18,6 +21,9 @@ pub static ALL: &[&dyn AnyTool] = &[
     &branch_delete::BranchDelete,
     &branch_protection_get::BranchProtectionGet,
     &pr_list::PrList,
+    &pr_create::PrCreate,
+    &pr_verify::PrVerify,
+    &pr_merge::PrMerge,
     &dir_list::DirList,
     &file_delete::FileDelete,
     &tag_create::TagCreate,
