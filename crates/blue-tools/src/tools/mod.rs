@@ -3,6 +3,8 @@
 pub mod branch_list;
 pub mod dir_list;
 pub mod file_delete;
+pub mod file_read;
+pub mod file_write_branch;
 
 use crate::AnyTool;
 
@@ -10,6 +12,8 @@ use crate::AnyTool;
 pub static ALL: &[&dyn AnyTool] = &[
     &branch_list::BranchList,
     &dir_list::DirList,
+    &file_read::FileRead,
+    &file_write_branch::FileWriteBranch,
     &file_delete::FileDelete,
 ];
 

@@ -30,3 +30,5 @@ mod branch_list;
 mod desk;
 mod dir_list;
 mod file_delete;
+mod file_read;
+mod file_write_branch;
