@@ -5,6 +5,7 @@ pub mod dir_list;
 pub mod file_delete;
 pub mod file_read;
 pub mod file_write_branch;
+pub mod workflow_run_status;
 
 use crate::AnyTool;
 
@@ -15,6 +16,7 @@ pub static ALL: &[&dyn AnyTool] = &[
     &file_read::FileRead,
     &file_write_branch::FileWriteBranch,
     &file_delete::FileDelete,
+    &workflow_run_status::WorkflowRunStatus,
 ];
 
 /// The tool of that name; `blue_<name>` is taken for `<name>`

@@ -32,3 +32,4 @@ mod dir_list;
 mod file_delete;
 mod file_read;
 mod file_write_branch;
+mod workflow_run_status;
