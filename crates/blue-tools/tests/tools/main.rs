@@ -40,3 +40,6 @@ mod proxy;
 mod repo_status;
 mod surface;
 mod tag_create;
+mod file_read;
+mod file_write_branch;
+mod workflow_run_status;
