@@ -58,7 +58,8 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 
 /// Schema of what a tool gives, with the envelope
 pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = raw::<T>();
+    // As it is written: what may be left out is not required.
+    let mut schema = generated::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.remove("description");
     for value in schema.values_mut() {
         trim(value, false);
@@ -75,7 +76,11 @@ pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
 }
 
 fn raw<T: JsonSchema>() -> Map<String, Value> {
-    let settings = SchemaSettings::draft2020_12().with(|s| {
+    generated::<T>(SchemaSettings::draft2020_12())
+}
+
+fn generated<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
+    let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
