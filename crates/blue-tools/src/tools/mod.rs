@@ -4,6 +4,8 @@ pub mod branch_list;
 pub mod dir_list;
 pub mod file_delete;
 pub mod pr_list;
+pub mod file_read;
+pub mod file_write_branch;
 
 use crate::AnyTool;
 
@@ -12,6 +14,8 @@ pub static ALL: &[&dyn AnyTool] = &[
     &branch_list::BranchList,
     &pr_list::PrList,
     &dir_list::DirList,
+    &file_read::FileRead,
+    &file_write_branch::FileWriteBranch,
     &file_delete::FileDelete,
 ];
 

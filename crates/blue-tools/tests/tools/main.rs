@@ -31,3 +31,5 @@ mod desk;
 mod dir_list;
 mod file_delete;
 mod pr_list;
+mod file_read;
+mod file_write_branch;
