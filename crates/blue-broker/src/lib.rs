@@ -1,6 +1,26 @@
-//! The OAuth 2.1 server that will stand in front of an MCP back end
+//! An OAuth 2.1 server in front of an MCP back end
 //!
-//! The crate is here so that its border is drawn before its code is: of `blue-core` it may use
-//! `clock`, `secret` and `http`, and of Blue's tools it knows nothing, because whoever checks the
-//! login of other people's users must be able to read it alone. `tidy` in `crates/blue/tests`
-//! keeps that border. There is no code yet, and the program does not link it.
+//! People sign in with their account at a Forgejo or Gitea; their clients get tokens of the
+//! broker, and the forge's own tokens stay here, sealed. Whoever checks the login of other
+//! people's users must be readable alone: of `blue-core` only `clock`, `secret` and `http` are
+//! used, and what is behind the door is a [`Backend`] that the caller hands in.
+
+#![expect(
+    dead_code,
+    unused_imports,
+    reason = "rows and keys are there before the endpoints that use them"
+)]
+
+mod app;
+mod backend;
+mod broker;
+pub mod config;
+mod crypto;
+mod http;
+mod rng;
+mod store;
+mod token;
+
+pub use backend::{Backend, Caller, Ended};
+pub use broker::{Broker, Build, Parts, StartError};
+pub use rng::{Rng, SystemRng};

@@ -8,6 +8,8 @@ mod contract;
 mod env;
 mod lab;
 pub mod openapi;
+#[cfg(unix)]
+mod postgres;
 mod report;
 mod server;
 mod wait;
@@ -16,6 +18,8 @@ pub use backend::Backend;
 pub use contract::{Cx, run};
 pub use env::Settings;
 pub use lab::{Answer, Import, Lab, Repo, User};
+#[cfg(unix)]
+pub use postgres::Postgres;
 pub use report::Skip;
 pub use server::Server;
 pub use wait::eventually;

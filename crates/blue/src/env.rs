@@ -42,6 +42,7 @@ pub(crate) enum Group {
     Hosts,
     Files,
     Network,
+    Broker,
     Output,
 }
 
@@ -51,6 +52,7 @@ impl Group {
         Self::Hosts,
         Self::Files,
         Self::Network,
+        Self::Broker,
         Self::Output,
     ];
 
@@ -60,6 +62,7 @@ impl Group {
             Self::Hosts => "which forge",
             Self::Files => "files and programs",
             Self::Network => "network (lower-case names too)",
+            Self::Broker => "the broker (each also as a flag or in its file)",
             Self::Output => "output",
         }
     }
@@ -96,6 +99,18 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         what,
         default: "",
         commands: &["forge status", "forge detect", TOOLS],
+    }
+}
+
+/// A setting of the broker, which has the one list of them
+const fn broker(name: &'static str) -> Var {
+    let setting = blue_broker::config::setting(name);
+    Var {
+        name,
+        group: Group::Broker,
+        what: setting.what,
+        default: setting.default,
+        commands: &["broker"],
     }
 }
 
@@ -200,6 +215,24 @@ pub(crate) const ALL: &[Var] = &[
     network("http_proxy", "Proxy for http"),
     network("NO_PROXY", "Hosts reached without a proxy; `no_proxy` wins"),
     network("no_proxy", "Hosts reached without a proxy"),
+    broker("BLUE_BROKER_PUBLIC_URL"),
+    broker("BLUE_BROKER_FORGE_URL"),
+    broker("BLUE_BROKER_FORGE_NAME"),
+    broker("BLUE_BROKER_CLIENT_ID"),
+    broker("BLUE_BROKER_CLIENT_SECRET"),
+    broker("BLUE_BROKER_CLIENT_SECRET_FILE"),
+    broker("BLUE_BROKER_LISTEN"),
+    broker("BLUE_BROKER_DATA"),
+    broker("BLUE_BROKER_DB"),
+    broker("BLUE_BROKER_DB_FILE"),
+    broker("BLUE_BROKER_KEY_FILE"),
+    broker("BLUE_BROKER_FORGE_SCOPES"),
+    broker("BLUE_BROKER_ACCESS_TTL"),
+    broker("BLUE_BROKER_REFRESH_TTL"),
+    broker("BLUE_BROKER_REGISTRATION"),
+    broker("BLUE_BROKER_PRIVATE_SCHEMES"),
+    broker("BLUE_BROKER_METADATA_HOSTS"),
+    broker("BLUE_BROKER_ORIGINS"),
     BLUE_LOG,
     NO_COLOR,
     CLICOLOR_FORCE,
@@ -278,6 +311,23 @@ impl Env {
             .or_else(|| Some(self.path(&HOME)?.join(".blue")))
     }
 
+    /// Name and value of every variable that is meant for the broker, known to it or not
+    pub(crate) fn broker(&self) -> Vec<(String, String)> {
+        let own = self.values.iter();
+        let own_name = |name: &str| {
+            name.strip_prefix("BLUE_")
+                .is_some_and(|n| n.starts_with("BROKER_"))
+        };
+        own.filter(|(name, _)| own_name(name))
+            .map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    /// Folder of the broker's data where nobody says otherwise
+    pub(crate) fn broker_home(&self) -> Option<PathBuf> {
+        Some(self.blue_home()?.join("broker"))
+    }
+
     /// How a person calls this very program: by name if that finds it, else by its path
     pub(crate) fn program(&self) -> String {
         let Ok(program) = std::env::current_exe() else {
@@ -305,7 +355,7 @@ impl Env {
     }
 
     /// How to reach forges
-    fn http(&self) -> Result<HttpConfig, ToolError> {
+    pub(crate) fn http(&self) -> Result<HttpConfig, ToolError> {
         let proxy = |lower: &str, upper: &str| {
             let value = self.lookup(lower).or_else(|| self.lookup(upper));
             value.map(|v| v.trim().to_owned())
@@ -512,6 +562,14 @@ line break. A setting that makes no sense ends the program with exit code 64.
                 "{}",
                 var.name
             );
+        }
+    }
+
+    #[test]
+    fn every_setting_of_the_broker_is_listed() {
+        let listed = |name: &str| ALL.iter().any(|var| var.name == name);
+        for setting in blue_broker::config::SETTINGS {
+            assert!(listed(setting.var), "{}", setting.var);
         }
     }
 

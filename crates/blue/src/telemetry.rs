@@ -9,9 +9,10 @@ use tracing_subscriber::{
 
 use crate::{env::Env, render::Screen};
 
-/// Start logging if `BLUE_LOG` or `-v` says so
-pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolError> {
-    let Some(wanted) = env.log().or_else(|| level(verbose).map(str::to_owned)) else {
+/// Start logging if `BLUE_LOG` or `-v` says so; a server logs in any case, one JSON object a line
+pub(crate) fn init(env: &Env, verbose: u8, screen: Screen, server: bool) -> Result<(), ToolError> {
+    let asked = level(verbose).or(server.then_some("warn,blue=info,blue_broker=info"));
+    let Some(wanted) = env.log().or_else(|| asked.map(str::to_owned)) else {
         return Ok(());
     };
     let filter = Targets::from_str(&wanted).map_err(|source| {
@@ -22,6 +23,17 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolErr
         .with_source(source)
         .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
     })?;
+    if server {
+        let lines = tracing_subscriber::fmt::layer()
+            .json()
+            .flatten_event(true)
+            .with_writer(std::io::stderr);
+        tracing_subscriber::registry()
+            .with(lines)
+            .with(filter)
+            .init();
+        return Ok(());
+    }
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(screen.colour_err());
@@ -35,8 +47,8 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen) -> Result<(), ToolErr
 fn level(verbose: u8) -> Option<&'static str> {
     match verbose {
         0 => None,
-        1 => Some("warn,blue=info,blue_core=info,blue_sandbox=info"),
-        2 => Some("info,blue=debug,blue_core=debug,blue_sandbox=debug"),
+        1 => Some("warn,blue=info,blue_broker=info,blue_core=info,blue_sandbox=info"),
+        2 => Some("info,blue=debug,blue_broker=debug,blue_core=debug,blue_sandbox=debug"),
         _ => Some("trace"),
     }
 }

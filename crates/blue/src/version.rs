@@ -6,9 +6,9 @@ use serde::Serialize;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Build {
-    version: &'static str,
+    pub(crate) version: &'static str,
     /// Absent when it was not built from a checkout
-    commit: Option<&'static str>,
+    pub(crate) commit: Option<&'static str>,
     /// Day of that commit
     date: Option<&'static str>,
 }

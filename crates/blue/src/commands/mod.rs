@@ -1,5 +1,6 @@
 //! The commands, one file each
 
+mod broker;
 mod completions;
 mod forge;
 mod man;
@@ -20,6 +21,7 @@ use crate::{env::Env, render::Screen};
 pub(crate) enum Command {
     Up(up::Args),
     Mcp(mcp::Args),
+    Broker(broker::Args),
 
     #[command(subcommand)]
     Forge(forge::Command),
@@ -33,6 +35,13 @@ pub(crate) enum Command {
 pub(crate) enum Call {
     Command(Command),
     Tool(tools::Call),
+}
+
+impl Call {
+    /// Whether it runs unseen for long, so that its log is all there is
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Command(Command::Broker(_)))
+    }
 }
 
 impl FromArgMatches for Call {
@@ -96,6 +105,7 @@ pub(crate) fn run(call: Call, cx: &Cx) -> Result<(), Stop> {
         Call::Tool(call) => finish(tools::run(cx, call)),
         Call::Command(Command::Up(args)) => finish(up::run(cx, args)),
         Call::Command(Command::Mcp(args)) => mcp::run(cx, &args),
+        Call::Command(Command::Broker(args)) => finish(broker::run(cx, args)),
         Call::Command(Command::Forge(command)) => finish(forge::run(cx, command)),
         Call::Command(Command::Sandbox(args)) => finish(sandbox::run(cx, args)),
         Call::Command(Command::Completions(args)) => completions::run(cx, &args),

@@ -1,0 +1,39 @@
+//! What every request can reach
+
+use std::sync::Arc;
+
+use blue_core::clock::Clock;
+use blue_core::http::Http;
+use jiff::Timestamp;
+
+use crate::{
+    broker::Build,
+    config::Config,
+    crypto::KeyRing,
+    rng::{self, Rng},
+    store::Store,
+};
+
+/// One running broker; handlers hold it by `Arc`
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) build: Build,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+    pub(crate) keys: KeyRing,
+    pub(crate) store: Store,
+    /// Speaks to the forge
+    pub(crate) http: Http,
+}
+
+impl App {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A name that nobody can guess
+    pub(crate) fn id(&self) -> String {
+        rng::id(&*self.rng)
+    }
+}

@@ -1,0 +1,151 @@
+//! The broker as a whole: made, listening, stopped
+
+use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use axum::serve::ListenerExt as _;
+use blue_core::clock::Clock;
+use blue_core::http::{Http, HttpConfig};
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{
+    app::App,
+    config::{Config, PublicUrl},
+    crypto::{self, KeyFileError},
+    http,
+    rng::Rng,
+    store::{Store, StoreError},
+};
+
+/// How long requests that run may go on once the broker is asked to stop
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// Which program this is
+#[derive(Debug, Clone)]
+pub struct Build {
+    pub version: String,
+    /// Commit that it was built from
+    pub git: String,
+}
+
+/// What the broker is given besides its configuration
+#[derive(Debug)]
+pub struct Parts {
+    pub clock: Arc<dyn Clock>,
+    pub rng: Arc<dyn Rng>,
+    /// How the forge is reached
+    pub http: HttpConfig,
+    pub build: Build,
+}
+
+/// Why the broker did not start
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("the folder `{path}` could not be made")]
+    Folder { path: String, source: io::Error },
+    #[error("could not open the database")]
+    Store(#[source] StoreError),
+    #[error("could not load the master keys")]
+    Keys(#[source] KeyFileError),
+    #[error("the database holds data of key `{id}`, which the key file does not have")]
+    UnknownKey { id: String },
+    #[error("could not listen on {address}")]
+    Listen {
+        address: SocketAddr,
+        source: io::Error,
+    },
+}
+
+/// A broker that listens; it stops when it is dropped
+#[derive(Debug)]
+pub struct Broker {
+    address: SocketAddr,
+    app: Arc<App>,
+    server: JoinHandle<io::Result<()>>,
+    stop: CancellationToken,
+    _stop: DropGuard,
+}
+
+impl Broker {
+    /// Open what is needed, bind the port and begin to answer
+    pub async fn build(mut config: Config, parts: Parts) -> Result<Self, StartError> {
+        make_folder(&config.data).map_err(|source| StartError::Folder {
+            path: config.data.display().to_string(),
+            source,
+        })?;
+        let store = Store::open(&config.database)
+            .await
+            .map_err(StartError::Store)?;
+        let used = store.key_ids().await.map_err(StartError::Store)?;
+        let known = used.first().map(String::as_str);
+        let keys =
+            crypto::load_or_make(&config.key_file, &*parts.rng, known).map_err(StartError::Keys)?;
+        if let Some(id) = used.iter().find(|id| !keys.ids().contains(&id.as_str())) {
+            return Err(StartError::UnknownKey { id: id.clone() });
+        }
+        let failed = |source| StartError::Listen {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        config.public_url = config.public_url.with_port(address.port());
+        let app = Arc::new(App {
+            config,
+            build: parts.build,
+            clock: parts.clock,
+            rng: parts.rng,
+            keys,
+            store,
+            http: Http::new(parts.http),
+        });
+        let stop = CancellationToken::new();
+        // Small answers must not wait for more to send; a socket that refuses is only slower.
+        let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
+        let server = axum::serve(listener, http::router(&app))
+            .with_graceful_shutdown(stop.clone().cancelled_owned());
+        let server = tokio::spawn(server.into_future());
+        tracing::info!(%address, public_url = app.config.public_url.origin(), "listening");
+        Ok(Self {
+            address,
+            app,
+            server,
+            _stop: stop.clone().drop_guard(),
+            stop,
+        })
+    }
+
+    /// The address that was bound
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where clients reach it
+    pub fn public_url(&self) -> &PublicUrl {
+        &self.app.config.public_url
+    }
+
+    /// Stop accepting, let what runs come to its end for a moment, and close the database
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        if timeout(GRACE, &mut self.server).await.is_err() {
+            self.server.abort();
+            tracing::warn!("requests were cut off");
+        }
+        // A query of a request that was cut off must not hold the end up.
+        let _ = timeout(Duration::from_millis(300), self.app.store.close()).await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Make the folder for its owner only
+fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

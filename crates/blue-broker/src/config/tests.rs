@@ -1,0 +1,230 @@
+use std::path::Path;
+
+use super::*;
+
+fn given(vars: &[(&str, &str)]) -> Given {
+    let vars = vars.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+    Given {
+        vars: vars.collect(),
+        cwd: PathBuf::from("/somewhere"),
+        ..Given::default()
+    }
+}
+
+const ENOUGH: &[(&str, &str)] = &[
+    ("BLUE_BROKER_PUBLIC_URL", "https://mcp.example.org"),
+    ("BLUE_BROKER_FORGE_URL", "https://git.example.org/forge"),
+    ("BLUE_BROKER_CLIENT_ID", "abc"),
+    ("BLUE_BROKER_CLIENT_SECRET", "gto_hunter2"),
+];
+
+fn with(more: &[(&str, &str)]) -> Given {
+    given(&[ENOUGH, more].concat())
+}
+
+fn read(given: &Given) -> Result<Config, Faults> {
+    Config::read(given, Path::new("/data"))
+}
+
+fn faults(given: &Given) -> Vec<String> {
+    let faults = read(given).unwrap_err();
+    faults.0.iter().map(ToString::to_string).collect()
+}
+
+fn file(text: &str) -> File {
+    File {
+        path: PathBuf::from("/etc/broker.toml"),
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn defaults_are_right() {
+    let config = read(&with(&[])).unwrap();
+    assert_eq!(config.public_url.origin(), "https://mcp.example.org");
+    assert_eq!(config.public_url.resource(), "https://mcp.example.org/mcp");
+    assert_eq!(
+        config.forge.at("login/oauth/authorize").as_str(),
+        "https://git.example.org/forge/login/oauth/authorize"
+    );
+    assert_eq!(config.forge_name, "git.example.org");
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.database, Database::Sqlite("/data/broker.db".into()));
+    assert_eq!(config.key_file, KeyFile::Own("/data/keys".into()));
+    assert_eq!(config.access_ttl, Duration::from_hours(1));
+    assert_eq!(config.forge_scopes.joined(), "read:user write:repository");
+    assert_eq!(config.private_schemes, ["cursor"]);
+    assert_eq!(config.metadata_hosts, MetadataHosts::Any);
+    assert!(config.registration && config.origins.is_empty());
+}
+
+#[test]
+fn every_fault_is_told_with_its_source() {
+    let mut given = given(&[
+        ("BLUE_BROKER_PUBLIC_URL", "mcp.example.org"),
+        ("BLUE_BROKER_FORGE_SCOPES", "read:user write:repo"),
+        ("BLUE_BROKER_FOO", "1"),
+    ]);
+    given.flags = vec![("listen".to_owned(), "nowhere".to_owned())];
+    given.file = Some(file("access_ttl = '3 weeks'\nbogus = 1\n"));
+    let told = faults(&given);
+    for fault in [
+        "BLUE_BROKER_PUBLIC_URL: not an absolute URL",
+        "BLUE_BROKER_FORGE_URL: missing; set it, or give `--forge-url`",
+        "BLUE_BROKER_CLIENT_ID: missing; set it, or give `--client-id`",
+        "BLUE_BROKER_CLIENT_SECRET: missing; set it, or `BLUE_BROKER_CLIENT_SECRET_FILE`",
+        "BLUE_BROKER_FORGE_SCOPES: `write:repo` is not a scope, and the forge would give full access for it",
+        "BLUE_BROKER_FOO: there is no such setting",
+        "--listen: an address is like `127.0.0.1:8080`, `[::1]:8080` or `8080`",
+        "`/etc/broker.toml`: access_ttl: a time is like `90s`, `15m`, `1h` or `30d`",
+        "`/etc/broker.toml`: bogus: there is no such setting",
+    ] {
+        assert!(told.iter().any(|line| line == fault), "{fault}\n{told:#?}");
+    }
+    assert_eq!(told.len(), 9, "{told:#?}");
+}
+
+#[test]
+fn flags_win_over_variables_and_those_over_the_file() {
+    let mut given = with(&[("BLUE_BROKER_ACCESS_TTL", "2h")]);
+    given.file = Some(file(
+        "access_ttl = '3h'\nrefresh_ttl = '3d'\nlisten = '[::1]:1'\ndata = 'd'",
+    ));
+    given.flags = vec![("listen".to_owned(), "9000".to_owned())];
+    let config = read(&given).unwrap();
+    assert_eq!(config.access_ttl, Duration::from_hours(2));
+    assert_eq!(config.refresh_ttl, Duration::from_hours(72));
+    assert_eq!(config.listen.to_string(), "127.0.0.1:9000");
+    assert_eq!(config.data, Path::new("/etc/d"), "below the file's folder");
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let config = read(&with(&[("BLUE_BROKER_LISTEN", " ")])).unwrap();
+    assert_eq!(config.listen.port(), 8080);
+}
+
+#[test]
+fn a_secret_comes_from_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("secret");
+    std::fs::write(&path, "gto_fromfile\n").unwrap();
+    let path = path.to_str().unwrap();
+    let given_by = |vars: &[(&str, &str)]| given(&[&ENOUGH[..3], vars].concat());
+    let config = read(&given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", path)])).unwrap();
+    assert_eq!(config.client_secret.expose(), "gto_fromfile");
+
+    let both = faults(&with(&[("BLUE_BROKER_CLIENT_SECRET_FILE", path)]));
+    assert!(
+        both[0].contains("also given by BLUE_BROKER_CLIENT_SECRET_FILE"),
+        "{both:?}"
+    );
+
+    let gone = faults(&given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", "/gone")]));
+    assert_eq!(gone.len(), 1, "{gone:?}");
+    assert!(gone[0].starts_with("BLUE_BROKER_CLIENT_SECRET_FILE: `/gone` could not be read"));
+
+    // A stronger layer's file wins over a weaker layer's value.
+    let mut layered = given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", path)]);
+    layered.file = Some(file("client_secret = 'weak'"));
+    assert_eq!(
+        read(&layered).unwrap().client_secret.expose(),
+        "gto_fromfile"
+    );
+}
+
+#[test]
+fn https_is_needed_but_on_this_machine() {
+    for good in [
+        "https://a.example",
+        "https://a.example/",
+        "https://a.example:8443",
+        "http://127.0.0.1:8080",
+        "http://localhost",
+        "http://[::1]:80",
+    ] {
+        let url = PublicUrl::parse(good).unwrap();
+        assert!(!url.origin().ends_with('/'), "{good}");
+    }
+    for bad in [
+        "http://a.example",
+        "https://a.example/path",
+        "https://u:p@a.example",
+        "https://a.example/?q",
+        "ftp://a.example",
+        "a.example",
+        "http://127.0.0.1.example.org",
+        "",
+    ] {
+        assert!(PublicUrl::parse(bad).is_err(), "{bad}");
+    }
+    let bound = PublicUrl::parse("http://127.0.0.1:0")
+        .unwrap()
+        .with_port(99);
+    assert_eq!(bound.origin(), "http://127.0.0.1:99");
+    assert_eq!(bound.authority(), "127.0.0.1:99");
+}
+
+#[test]
+fn databases() {
+    let db = |text| Database::parse(text, Path::new("/b"));
+    assert_eq!(db("sqlite:x.db"), Ok(Database::Sqlite("/b/x.db".into())));
+    assert_eq!(
+        db("sqlite:///v/x.db"),
+        Ok(Database::Sqlite("/v/x.db".into()))
+    );
+    assert!(matches!(
+        db("postgres://u:p@h/d"),
+        Ok(Database::Postgres(_))
+    ));
+    assert!(db("mysql://h").is_err() && db("sqlite:").is_err());
+    let shown = format!("{:?}", db("postgres://u:hunter2@h/d"));
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn private_schemes_are_private() {
+    let config = |text| read(&with(&[("BLUE_BROKER_PRIVATE_SCHEMES", text)]));
+    assert_eq!(
+        config("cursor, com.example.app").unwrap().private_schemes,
+        ["cursor", "com.example.app"]
+    );
+    assert!(config("none").unwrap().private_schemes.is_empty());
+    for bad in ["javascript", "https", "Data", "a b:", "data"] {
+        assert!(config(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn clients_are_tables_of_the_file() {
+    let mut given = with(&[]);
+    given.file = Some(file(
+        "[[clients]]\nid = 'ci'\nname = 'CI'\nredirect_uris = ['https://ci.example/cb']\n\
+         [[clients]]\nid = 'ci'\nname = 'CI'\nredirect_uris = ['https://ci.example/cb']\n",
+    ));
+    let told = faults(&given);
+    assert_eq!(
+        told,
+        ["`/etc/broker.toml`: clients[1]: there is another client `ci`"]
+    );
+    given.file = Some(file(
+        "[[clients]]\nid = 'ci'\nname = 'CI'\nredirect_uri = 'x'\n",
+    ));
+    assert!(
+        faults(&given)[0].contains("redirect_uri"),
+        "{:?}",
+        faults(&given)
+    );
+}
+
+#[test]
+fn a_broken_file_shows_no_secret() {
+    let mut given = with(&[]);
+    given.file = Some(file("client_id = 'a'\nclient_secret = 'hunter2\n"));
+    let told = faults(&given);
+    assert!(
+        told[0].starts_with("`/etc/broker.toml`: line 2: "),
+        "{told:?}"
+    );
+    assert!(!told[0].contains("hunter2"), "{told:?}");
+}

@@ -1,0 +1,377 @@
+//! Values that cannot be wrong
+
+use std::{
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use blue_core::secret::Secret;
+use url::{Host, Url};
+
+use super::MetadataHosts;
+
+/// Where the broker is reached: the issuer, in one spelling
+#[derive(Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    origin: String,
+    url: Url,
+}
+
+impl fmt::Debug for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin)
+    }
+}
+
+impl PublicUrl {
+    /// Read `https://broker.example.org`; port 0 stands for the port that is listened on
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = web_url(text)?;
+        if url.path() != "/" {
+            return Err("must have no path".to_owned());
+        }
+        if url.scheme() != "https" && !is_loopback(&url) {
+            return Err("must begin with https:// unless it is this machine".to_owned());
+        }
+        Ok(Self::of(url))
+    }
+
+    fn of(url: Url) -> Self {
+        let origin = url.as_str().trim_end_matches('/').to_owned();
+        Self { origin, url }
+    }
+
+    /// The same with the port that was bound, where port 0 was said
+    pub(crate) fn with_port(self, port: u16) -> Self {
+        if self.url.port() != Some(0) {
+            return self;
+        }
+        let mut url = self.url;
+        url.set_port(Some(port))
+            .expect("a URL with a host can have a port");
+        Self::of(url)
+    }
+
+    /// The issuer, and the origin of every page; no slash at its end
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The address of a path of ours
+    pub fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    /// What tokens are for
+    pub fn resource(&self) -> String {
+        self.at("/mcp")
+    }
+
+    /// Host and port, as a `Host` header has them
+    pub fn authority(&self) -> &str {
+        self.origin
+            .split_once("://")
+            .map_or("", |(_, authority)| authority)
+    }
+
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.url)
+    }
+}
+
+/// Where the forge is; it may lie below a path
+#[derive(Clone, PartialEq, Eq)]
+pub struct ForgeUrl(Url);
+
+impl fmt::Debug for ForgeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+impl ForgeUrl {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut url = web_url(text)?;
+        if url.scheme() != "https" && !is_loopback(&url) {
+            return Err("must begin with https:// unless it is this machine".to_owned());
+        }
+        let path = format!("{}/", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        Ok(Self(url))
+    }
+
+    /// A URL that ends with a slash
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// The address of a path at the forge, given without a leading slash
+    pub fn at(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        url.set_path(&format!("{}{path}", self.0.path()));
+        url
+    }
+
+    /// Host and port, for people
+    pub fn host(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        match self.0.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+}
+
+fn web_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|_| "not an absolute URL".to_owned())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err("not an http:// or https:// URL".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must hold no user and no password".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must have no `?` and no `#`".to_owned());
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Where rows are kept
+#[derive(Clone, PartialEq, Eq)]
+pub enum Database {
+    Sqlite(PathBuf),
+    /// The address, which may hold a password
+    Postgres(Secret),
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(_) => f.write_str("postgres"),
+        }
+    }
+}
+
+impl Database {
+    pub(super) fn parse(text: &str, base: &Path) -> Result<Self, String> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return match Url::parse(text) {
+                Ok(_) => Ok(Self::Postgres(Secret::new(text))),
+                Err(_) => Err("not a postgres:// URL".to_owned()),
+            };
+        }
+        match text.strip_prefix("sqlite:") {
+            Some(path) if !path.trim_start_matches("//").is_empty() => {
+                let path = path.strip_prefix("//").unwrap_or(path);
+                Ok(Self::Sqlite(base.join(path)))
+            }
+            _ => Err("must begin with sqlite: or postgres://".to_owned()),
+        }
+    }
+}
+
+/// Scopes of the forge; a name it does not know would mean everything, so there are no others
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgeScopes(Vec<String>);
+
+const AREAS: &[&str] = &[
+    "notification",
+    "package",
+    "organization",
+    "issue",
+    "repository",
+    "user",
+    "misc",
+    "admin",
+    "activitypub",
+];
+
+impl ForgeScopes {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let words = words(text);
+        if words.is_empty() {
+            return Err("without a scope the forge gives full access".to_owned());
+        }
+        let unknown: Vec<_> = words.iter().filter(|word| !is_scope(word)).collect();
+        if let Some(word) = unknown.first() {
+            return Err(format!(
+                "`{word}` is not a scope, and the forge would give full access for it"
+            ));
+        }
+        if !words.iter().any(|w| w == "read:user" || w == "write:user") {
+            return Err("`read:user` must be there, to know who signed in".to_owned());
+        }
+        Ok(Self(words))
+    }
+
+    /// The names, separated by spaces
+    pub fn joined(&self) -> String {
+        self.0.join(" ")
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// An area that the scopes do not reach
+    pub fn outside(&self) -> Option<&'static str> {
+        AREAS
+            .iter()
+            .copied()
+            .find(|area| !self.0.iter().any(|scope| scope.ends_with(area)))
+    }
+}
+
+fn is_scope(word: &str) -> bool {
+    let area = word
+        .strip_prefix("read:")
+        .or_else(|| word.strip_prefix("write:"));
+    word == "public-only" || area.is_some_and(|area| AREAS.contains(&area))
+}
+
+/// Words separated by spaces or commas, each once
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split([' ', ',', '\n', '\t']).filter(|w| !w.is_empty()) {
+        if !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+    }
+    words
+}
+
+pub(super) fn word(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err("must be a line of text".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let port = text
+        .strip_prefix("localhost")
+        .unwrap_or(text)
+        .trim_start_matches(':');
+    match port.parse::<u16>() {
+        Ok(port) if !port.to_string().is_empty() => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        _ => Err("an address is like `127.0.0.1:8080`, `[::1]:8080` or `8080`".to_owned()),
+    }
+}
+
+/// `90s`, `15m`, `1h`, `30d`
+pub(super) fn duration(text: &str, min: Duration, max: Duration) -> Result<Duration, String> {
+    let bad = || "a time is like `90s`, `15m`, `1h` or `30d`".to_owned();
+    let unit = text.chars().next_back().ok_or_else(bad)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86400,
+        _ => return Err(bad()),
+    };
+    let digits = &text[..text.len() - 1];
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(bad());
+    }
+    let number: u64 = digits.parse().map_err(|_| bad())?;
+    let time = Duration::from_secs(number.saturating_mul(seconds));
+    if time < min || time > max {
+        let (min, max) = (min.as_secs(), max.as_secs());
+        return Err(format!("must be from {min}s to {max}s"));
+    }
+    Ok(time)
+}
+
+pub(super) fn on_off(text: &str) -> Result<bool, String> {
+    match text.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Ok(true),
+        "off" | "false" | "no" | "0" => Ok(false),
+        _ => Err("must be `on` or `off`".to_owned()),
+    }
+}
+
+/// Schemes that a browser or a system gives no meaning of its own
+pub(super) fn schemes(text: &str) -> Result<Vec<String>, String> {
+    const TAKEN: &[&str] = &[
+        "http",
+        "https",
+        "javascript",
+        "data",
+        "file",
+        "blob",
+        "about",
+        "vbscript",
+        "ws",
+        "wss",
+        "ftp",
+        "mailto",
+        "tel",
+        "chrome",
+        "view-source",
+        "filesystem",
+        "intent",
+    ];
+    let found = list(text);
+    for scheme in &found {
+        let plain = scheme.starts_with(|c: char| c.is_ascii_lowercase())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c));
+        if !plain || TAKEN.contains(&scheme.as_str()) {
+            return Err(format!("`{scheme}` cannot be a private scheme"));
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn metadata_hosts(text: &str) -> Result<MetadataHosts, String> {
+    match text {
+        "any" => Ok(MetadataHosts::Any),
+        "none" => Ok(MetadataHosts::None),
+        _ => {
+            let hosts = list(text);
+            let plain = |host: &String| matches!(Host::parse(host), Ok(Host::Domain(_)));
+            match hosts.iter().find(|host| !plain(host)) {
+                Some(host) => Err(format!("`{host}` is not the name of a host")),
+                None => Ok(MetadataHosts::Only(hosts)),
+            }
+        }
+    }
+}
+
+pub(super) fn origins(text: &str) -> Result<Vec<String>, String> {
+    let found = list(text);
+    for origin in &found {
+        let same = Url::parse(origin)
+            .is_ok_and(|url| url.has_host() && url.origin().ascii_serialization() == *origin);
+        if !same {
+            return Err(format!(
+                "`{origin}` is not an origin like `https://example.org`"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// A list, or `none`
+fn list(text: &str) -> Vec<String> {
+    if text == "none" {
+        return Vec::new();
+    }
+    words(text)
+}

@@ -1,0 +1,9 @@
+//! Keys, and what is sealed with them
+
+mod file;
+mod keyring;
+mod seal;
+
+pub(crate) use file::{KeyFileError, load_or_make};
+pub(crate) use keyring::{KeyRing, Purpose, WrappedKey};
+pub(crate) use seal::{Bound, DataKey, SealError};

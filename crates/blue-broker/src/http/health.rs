@@ -1,0 +1,77 @@
+//! `GET /healthz` and `GET /readyz`
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    http::{Method, StatusCode},
+    response::Response,
+};
+use blue_core::http::Request;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::json as answer;
+use crate::app::App;
+
+/// Longest that a part may take to say that it is there
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the program runs
+pub(super) async fn healthz(State(app): State<Arc<App>>) -> Response {
+    let body = json!({
+        "status": "ok",
+        "version": app.build.version,
+        "git": app.build.git,
+    });
+    answer(StatusCode::OK, &body)
+}
+
+/// Whether it can do its work: database and forge
+pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
+    let (database, forge) = tokio::join!(database(&app), forge(&app));
+    let ready = database && forge;
+    let word = |good| if good { "ok" } else { "failed" };
+    let body = json!({
+        "status": if ready { "ok" } else { "unavailable" },
+        "database": word(database),
+        "forge": word(forge),
+    });
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    answer(status, &body)
+}
+
+async fn database(app: &App) -> bool {
+    match timeout(PATIENCE, app.store.ping()).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the database failed"
+            );
+            false
+        }
+        Err(_) => {
+            tracing::warn!("the database did not answer");
+            false
+        }
+    }
+}
+
+async fn forge(app: &App) -> bool {
+    let mut request = Request::new(Method::GET, app.config.forge.at("api/v1/version"));
+    request.timeout = Some(PATIENCE);
+    request.max_body = Some(64 * 1024);
+    match app.http.send(request).await {
+        // A forge that shows its version to nobody but users is there all the same.
+        Ok(answer) => answer.status.as_u16() < 500,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the forge failed");
+            false
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The route table, and what holds for every answer
+
+mod error_page;
+mod health;
+mod request;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::{HeaderValue, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+
+pub(crate) use error_page::{ErrorPage, page};
+pub(crate) use request::RequestId;
+
+use crate::app::App;
+
+/// Largest body of a request that is no MCP call
+const BODY_LIMIT: usize = 64 * 1024;
+
+/// Every path there is
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(nothing_here)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(headers))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(app),
+            request::log,
+        ))
+        .with_state(Arc::clone(app))
+}
+
+/// A quick 404 in JSON: clients probe well-known addresses and must not take a page for an answer
+async fn nothing_here() -> Response {
+    json(
+        StatusCode::NOT_FOUND,
+        &serde_json::json!({ "error": "not_found" }),
+    )
+}
+
+/// An answer in JSON that nobody may keep
+pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
+    let no_store = (header::CACHE_CONTROL, "no-store");
+    let kind = (header::CONTENT_TYPE, "application/json");
+    (status, [no_store, kind], body.to_string()).into_response()
+}
+
+/// Headers that every answer has
+async fn headers(request: axum::extract::Request, next: Next) -> Response {
+    let mut answer = next.run(request).await;
+    let headers = answer.headers_mut();
+    let value = HeaderValue::from_static;
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, value("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, value("DENY"));
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let closed = value("default-src 'none'; frame-ancestors 'none'; base-uri 'none'");
+        headers.insert(header::CONTENT_SECURITY_POLICY, closed);
+    }
+    if !headers.contains_key(header::REFERRER_POLICY) {
+        headers.insert(header::REFERRER_POLICY, value("no-referrer"));
+    }
+    answer
+}

@@ -1,0 +1,70 @@
+//! A name for every request, in its log lines and in its answer
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue},
+    middleware::Next,
+    response::Response,
+};
+use tracing::Instrument as _;
+
+use crate::app::App;
+
+const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of the request; handlers take it from its extensions
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// Log method, path and status; never a query, a header or a body, which may hold secrets
+pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let id = app.id();
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let method = request.method().clone();
+    let path = shown(request.uri().path());
+    let span = tracing::info_span!("request", id = %id);
+    let start = Instant::now();
+    let mut answer = next.run(request).instrument(span.clone()).await;
+    let ms = start.elapsed().as_millis();
+    span.in_scope(|| {
+        let status = answer.status().as_u16();
+        match path {
+            // Somebody asks for these all the time.
+            "/healthz" | "/readyz" => tracing::debug!(%method, path, status, ms, "answered"),
+            _ => tracing::info!(%method, path, status, ms, "answered"),
+        }
+    });
+    if let Ok(value) = HeaderValue::try_from(id) {
+        answer.headers_mut().insert(HEADER, value);
+    }
+    answer
+}
+
+/// The path if it is one of ours: in another one somebody may have put a token
+fn shown(path: &str) -> &'static str {
+    const KNOWN: &[&str] = &[
+        "/healthz",
+        "/readyz",
+        "/mcp",
+        "/authorize",
+        "/token",
+        "/register",
+        "/revoke",
+        "/connections",
+        "/oauth/authorize",
+        "/oauth/consent",
+        "/oauth/callback",
+        "/oauth/done",
+        "/oauth/token",
+        "/oauth/register",
+        "/oauth/revoke",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+    ];
+    let known = KNOWN.iter().find(|known| **known == path);
+    known.copied().unwrap_or("other")
+}

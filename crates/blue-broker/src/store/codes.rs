@@ -1,0 +1,153 @@
+//! Authorization codes: each opens one grant, once
+
+use jiff::Timestamp;
+
+use super::{
+    Store, StoreError,
+    db::{reading, together, writing},
+    grants::Grant,
+    ms, time,
+    tokens::NewPair,
+};
+use crate::token::TokenHash;
+
+/// What a code was given for
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Code {
+    pub(crate) client_id: String,
+    pub(crate) user: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) challenge: String,
+    pub(crate) resource: String,
+    pub(crate) scope: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// What came of using a code
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CodeUse {
+    Issued,
+    /// It was used before; the grant that it opened is now ended
+    Replayed {
+        grant: String,
+    },
+    /// Too late, or never given
+    Gone,
+}
+
+impl Store {
+    pub(crate) async fn put_code(
+        &self,
+        hash: &TokenHash,
+        code: &Code,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO codes (hash, client_id, user_id, redirect_uri, challenge, \
+            resource, scope, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+            ON CONFLICT (hash) DO NOTHING";
+        writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(hash.bytes())
+                .bind(&code.client_id)
+                .bind(&code.user)
+                .bind(&code.redirect_uri)
+                .bind(&code.challenge)
+                .bind(&code.resource)
+                .bind(&code.scope)
+                .bind(ms(now))
+                .bind(ms(code.expires_at))
+                .execute(on)
+                .await?;
+        });
+        Ok(())
+    }
+
+    /// What a code was given for, used or not, so that all can be checked before it is used up
+    pub(crate) async fn code(&self, hash: &TokenHash) -> Result<Option<Code>, StoreError> {
+        const SQL: &str = "SELECT client_id, user_id, redirect_uri, challenge, resource, scope, \
+            expires_at FROM codes WHERE hash = $1";
+        type Row = (String, String, String, String, String, String, i64);
+        let row: Option<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(hash.bytes())
+                .fetch_optional(on)
+                .await?
+        });
+        let code =
+            |(client_id, user, redirect_uri, challenge, resource, scope, expires): Row| Code {
+                client_id,
+                user,
+                redirect_uri,
+                challenge,
+                resource,
+                scope,
+                expires_at: time(expires),
+            };
+        Ok(row.map(code))
+    }
+
+    /// Use a code: it opens `grant` with its first pair of tokens, or nothing happens
+    pub(crate) async fn use_code(
+        &self,
+        hash: &TokenHash,
+        grant: &Grant,
+        pair: &NewPair,
+        now: Timestamp,
+    ) -> Result<CodeUse, StoreError> {
+        const USE: &str = "UPDATE codes SET used_at = $2, grant_id = $3 \
+            WHERE hash = $1 AND used_at IS NULL AND expires_at > $2";
+        const USED: &str = "SELECT grant_id FROM codes WHERE hash = $1 AND used_at IS NOT NULL";
+        const END: &str = "UPDATE grants SET revoked_at = $2, revoked_why = 'code replayed' \
+            WHERE id = $1 AND revoked_at IS NULL";
+        Ok(together!(&self.db, |on| {
+            let used = sqlx::query(USE)
+                .bind(hash.bytes())
+                .bind(ms(now))
+                .bind(&grant.id)
+                .execute(&mut *on)
+                .await?
+                .rows_affected();
+            if used == 1 {
+                sqlx::query(super::grants::INSERT)
+                    .bind(&grant.id)
+                    .bind(&grant.user)
+                    .bind(&grant.client_id)
+                    .bind(&grant.scope)
+                    .bind(&grant.resource)
+                    .bind(ms(now))
+                    .execute(&mut *on)
+                    .await?;
+                super::tokens::insert!(on, pair, &grant.id, None::<&str>, now);
+                CodeUse::Issued
+            } else {
+                let row: Option<(Option<String>,)> = sqlx::query_as(USED)
+                    .bind(hash.bytes())
+                    .fetch_optional(&mut *on)
+                    .await?;
+                match row {
+                    Some((Some(grant),)) => {
+                        sqlx::query(END)
+                            .bind(&grant)
+                            .bind(ms(now))
+                            .execute(&mut *on)
+                            .await?;
+                        CodeUse::Replayed { grant }
+                    }
+                    _ => CodeUse::Gone,
+                }
+            }
+        }))
+    }
+
+    /// Forget codes that ended before `before`; until then a replay is noticed
+    pub(crate) async fn sweep_codes(&self, before: Timestamp) -> Result<u64, StoreError> {
+        const SQL: &str = "DELETE FROM codes WHERE expires_at <= $1";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(ms(before))
+                .execute(on)
+                .await?
+                .rows_affected()
+        }))
+    }
+}

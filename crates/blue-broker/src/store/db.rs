@@ -1,0 +1,147 @@
+//! Two kinds of database behind one enum
+
+use std::{path::Path, time::Duration};
+
+use sqlx::{
+    PgPool, SqlitePool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{
+        SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions,
+        SqliteSynchronous,
+    },
+};
+
+use super::{Store, StoreError, migrate};
+use crate::config::Database;
+
+#[derive(Debug, Clone)]
+pub(super) enum Db {
+    Sqlite {
+        read: SqlitePool,
+        /// One connection: who writes waits in line here instead of at the file's lock
+        write: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// Run a query that only reads
+macro_rules! reading {
+    ($db:expr, |$on:ident| $body:expr) => {
+        match $db {
+            $crate::store::db::Db::Sqlite { read: $on, .. } => $body,
+            $crate::store::db::Db::Postgres($on) => $body,
+        }
+    };
+}
+
+/// Run one query that writes
+macro_rules! writing {
+    ($db:expr, |$on:ident| $body:expr) => {
+        match $db {
+            $crate::store::db::Db::Sqlite { write: $on, .. } => $body,
+            $crate::store::db::Db::Postgres($on) => $body,
+        }
+    };
+}
+
+/// Run several queries that hold all or none; `?` inside rolls back
+macro_rules! together {
+    ($db:expr, |$on:ident| $body:expr) => {
+        match $db {
+            $crate::store::db::Db::Sqlite { write, .. } => {
+                let mut $on = write.begin_with("BEGIN IMMEDIATE").await?;
+                let done = $body;
+                $on.commit().await?;
+                done
+            }
+            $crate::store::db::Db::Postgres(pool) => {
+                let mut $on = pool.begin().await?;
+                let done = $body;
+                $on.commit().await?;
+                done
+            }
+        }
+    };
+}
+
+pub(super) use {reading, together, writing};
+
+impl Store {
+    /// Open the database, make it if there is none, and bring it up to date
+    pub(crate) async fn open(database: &Database) -> Result<Self, StoreError> {
+        let db = match database {
+            Database::Sqlite(path) => sqlite(path).await?,
+            Database::Postgres(url) => postgres(url.expose()).await?,
+        };
+        migrate::run(&db, migrate::ALL).await?;
+        Ok(Self { db })
+    }
+
+    /// Whether the database answers
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        reading!(&self.db, |on| {
+            sqlx::query("SELECT 1").execute(on).await?;
+        });
+        Ok(())
+    }
+
+    pub(crate) async fn close(&self) {
+        match &self.db {
+            Db::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Db::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+async fn sqlite(path: &Path) -> Result<Db, StoreError> {
+    private_file(path).map_err(|source| StoreError::File {
+        path: path.display().to_string(),
+        source,
+    })?;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .auto_vacuum(SqliteAutoVacuum::None)
+        .busy_timeout(Duration::from_secs(5))
+        .foreign_keys(false)
+        .pragma("secure_delete", "ON")
+        .pragma("temp_store", "MEMORY")
+        .pragma("cache_size", "-2000")
+        .statement_cache_capacity(64);
+    // Made first: it alone turns the write-ahead log on.
+    let write = SqlitePoolOptions::new()
+        .max_connections(1)
+        .test_before_acquire(false)
+        .connect_with(options.clone())
+        .await?;
+    let read = SqlitePoolOptions::new()
+        .max_connections(4)
+        .test_before_acquire(false)
+        .connect_lazy_with(options);
+    Ok(Db::Sqlite { read, write })
+}
+
+/// Make the file for its owner only, before SQLite would make it for everybody
+fn private_file(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?;
+    Ok(())
+}
+
+async fn postgres(url: &str) -> Result<Db, StoreError> {
+    let options: PgConnectOptions = url.parse()?;
+    let pool = PgPoolOptions::new()
+        .max_connections(10)
+        .test_before_acquire(false)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_with(options)
+        .await?;
+    Ok(Db::Postgres(pool))
+}

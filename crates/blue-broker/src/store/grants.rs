@@ -1,0 +1,128 @@
+//! Grants: one person's yes to one client, and all tokens that follow from it
+
+use jiff::Timestamp;
+
+use super::{
+    Store, StoreError,
+    db::{reading, writing},
+    ms, time,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grant {
+    pub(crate) id: String,
+    pub(crate) user: String,
+    pub(crate) client_id: String,
+    pub(crate) scope: String,
+    pub(crate) resource: String,
+    pub(crate) created_at: Timestamp,
+    pub(crate) last_used_at: Timestamp,
+}
+
+/// Whose grants end
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Revoked<'a> {
+    Grant(&'a str),
+    User(&'a str),
+    Client(&'a str),
+    /// One person's grants to one client
+    Connection {
+        user: &'a str,
+        client: &'a str,
+    },
+}
+
+pub(super) const INSERT: &str = "INSERT INTO grants (id, user_id, client_id, scope, resource, \
+    created_at, last_used_at, refresh_window, refresh_count) VALUES ($1, $2, $3, $4, $5, $6, $6, 0, 0)";
+
+type Row = (String, String, String, String, String, i64, i64);
+
+fn grant((id, user, client_id, scope, resource, created, last): Row) -> Grant {
+    Grant {
+        id,
+        user,
+        client_id,
+        scope,
+        resource,
+        created_at: time(created),
+        last_used_at: time(last),
+    }
+}
+
+impl Store {
+    /// Grants of a person that are not ended, the last used first
+    pub(crate) async fn grants_of(&self, user: &str) -> Result<Vec<Grant>, StoreError> {
+        const SQL: &str = "SELECT id, user_id, client_id, scope, resource, created_at, last_used_at \
+            FROM grants WHERE user_id = $1 AND revoked_at IS NULL ORDER BY last_used_at DESC, id";
+        let rows: Vec<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(user).fetch_all(on).await?
+        });
+        Ok(rows.into_iter().map(grant).collect())
+    }
+
+    /// All grants that are not ended, the last used first
+    pub(crate) async fn grants(&self, limit: i64) -> Result<Vec<Grant>, StoreError> {
+        const SQL: &str = "SELECT id, user_id, client_id, scope, resource, created_at, last_used_at \
+            FROM grants WHERE revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT $1";
+        let rows: Vec<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
+        });
+        Ok(rows.into_iter().map(grant).collect())
+    }
+
+    /// Note that a grant was used
+    pub(crate) async fn grant_used(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE grants SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2";
+        writing!(&self.db, |on| {
+            sqlx::query(SQL).bind(id).bind(ms(now)).execute(on).await?;
+        });
+        Ok(())
+    }
+
+    /// End grants: none of their tokens opens anything any more. Gives the ids of those it ended
+    pub(crate) async fn revoke(
+        &self,
+        what: Revoked<'_>,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        const GRANT: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
+            WHERE id = $1 AND revoked_at IS NULL RETURNING id";
+        const USER: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
+            WHERE user_id = $1 AND revoked_at IS NULL RETURNING id";
+        const CLIENT: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
+            WHERE client_id = $1 AND revoked_at IS NULL RETURNING id";
+        const CONNECTION: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
+            WHERE user_id = $1 AND client_id = $4 AND revoked_at IS NULL RETURNING id";
+        let (sql, of, client) = match what {
+            Revoked::Grant(id) => (GRANT, id, None),
+            Revoked::User(id) => (USER, id, None),
+            Revoked::Client(id) => (CLIENT, id, None),
+            Revoked::Connection { user, client } => (CONNECTION, user, Some(client)),
+        };
+        let ended: Vec<(String,)> = writing!(&self.db, |on| {
+            let query = sqlx::query_as(sql).bind(of).bind(ms(now)).bind(why);
+            match client {
+                Some(client) => query.bind(client).fetch_all(on).await?,
+                None => query.fetch_all(on).await?,
+            }
+        });
+        Ok(ended.into_iter().map(|(id,)| id).collect())
+    }
+
+    /// Forget grants that ended, or whose last token ended, before `before`
+    pub(crate) async fn sweep_grants(&self, before: Timestamp) -> Result<u64, StoreError> {
+        const PAIRS: &str = "DELETE FROM pairs WHERE refresh_expires_at <= $1 OR grant_id IN \
+            (SELECT id FROM grants WHERE revoked_at <= $1)";
+        const GRANTS: &str = "DELETE FROM grants WHERE created_at <= $1 \
+            AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id)";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(PAIRS).bind(ms(before)).execute(on).await?;
+            sqlx::query(GRANTS)
+                .bind(ms(before))
+                .execute(on)
+                .await?
+                .rows_affected()
+        }))
+    }
+}

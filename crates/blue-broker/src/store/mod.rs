@@ -1,0 +1,73 @@
+//! Rows: SQLite by default, PostgreSQL by URL, one text per query for both
+
+mod db;
+mod migrate;
+
+mod audit;
+mod authorizations;
+mod clients;
+mod codes;
+mod consents;
+mod grants;
+mod page_sessions;
+mod tokens;
+mod users;
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+
+pub(crate) use audit::{AuditEvent, AuditRow};
+pub(crate) use authorizations::{Ask, Authorization, Stage};
+pub(crate) use clients::{AuthMethod, Client, ClientKind};
+pub(crate) use codes::{Code, CodeUse};
+pub(crate) use consents::Consent;
+pub(crate) use grants::{Grant, Revoked};
+pub(crate) use page_sessions::PageSession;
+pub(crate) use tokens::{Checked, NewPair, Refresh, RefreshRules};
+pub(crate) use users::{Lease, NewUser, UpstreamTokens, User, UserState};
+
+use db::Db;
+
+/// The rows; cheap to clone
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    db: Db,
+}
+
+/// Why rows could not be read or written
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+    #[error("`{path}` could not be made")]
+    File {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error(
+        "the database has schema {found}, and this program knows only schemas up to {known}; it was written by a newer one"
+    )]
+    Newer { found: i64, known: i64 },
+    #[error("the database holds a row that makes no sense: {0}")]
+    Corrupt(String),
+}
+
+/// Milliseconds, as rows have them
+pub(crate) fn ms(time: Timestamp) -> i64 {
+    time.as_millisecond()
+}
+
+/// The time of a row
+fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
+}
+
+fn corrupt(what: &str) -> StoreError {
+    StoreError::Corrupt(what.to_owned())
+}
+
+fn hash(bytes: &[u8]) -> Result<crate::token::TokenHash, StoreError> {
+    crate::token::TokenHash::stored(bytes).ok_or_else(|| corrupt("a hash"))
+}

@@ -1,0 +1,753 @@
+//! One suite, run on every kind of database there is
+
+use std::{sync::Arc, time::Duration};
+
+use blue_core::secret::Secret;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    config::Database,
+    crypto::WrappedKey,
+    rng::{self, SystemRng},
+    token::TokenHash,
+};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+fn id() -> String {
+    rng::id(&SystemRng::default())
+}
+
+fn random_hash() -> TokenHash {
+    TokenHash::of(&id())
+}
+
+async fn sqlite(dir: &tempfile::TempDir) -> Store {
+    let database = Database::Sqlite(dir.path().join("broker.db"));
+    Store::open(&database).await.unwrap()
+}
+
+/// Run every test on SQLite, each by itself, and all of them on one PostgreSQL
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                let dir = tempfile::tempdir().unwrap();
+                super::$name(super::sqlite(&dir).await).await;
+            })*
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn all_of_it_on_postgres() {
+            let Some(server) = blue_testkit::Postgres::start() else {
+                return;
+            };
+            $({
+                let url = server.database(stringify!($name)).unwrap();
+                let database = Database::Postgres(Secret::new(url));
+                let store = Store::open(&database).await.unwrap();
+                $name(store.clone()).await;
+                // Again: every step is there already.
+                store.close().await;
+                Store::open(&database).await.unwrap().close().await;
+            })*
+        }
+    };
+}
+
+on_both!(
+    clients_are_kept_and_deduplicated,
+    an_authorization_leaves_each_stage_once,
+    a_code_opens_one_grant,
+    fifty_uses_of_a_code_open_one_grant,
+    a_refresh_token_is_used_once_with_a_grace,
+    a_lost_answer_is_forgiven_while_nothing_was_used,
+    fifty_refreshes_are_limited_and_all_alive,
+    revoking_ends_all_tokens_at_once,
+    forge_tokens_are_changed_by_one_at_a_time,
+    sweeping_forgets_what_is_over,
+    consents_pages_and_events_are_kept,
+);
+
+fn client(name: &str, fingerprint: Option<TokenHash>) -> Client {
+    Client {
+        id: id(),
+        kind: ClientKind::Dynamic,
+        name: name.to_owned(),
+        redirect_uris: vec!["http://127.0.0.1/cb".to_owned()],
+        auth_method: AuthMethod::None,
+        secret: None,
+        metadata: json!({ "client_uri": "https://example.org" }),
+        fingerprint,
+        created_at: at(0),
+        last_used_at: None,
+    }
+}
+
+async fn clients_are_kept_and_deduplicated(store: Store) {
+    let fingerprint = random_hash();
+    let first = client("A", Some(fingerprint));
+    assert!(store.put_client(&first).await.unwrap());
+    assert!(
+        !store
+            .put_client(&client("B", Some(fingerprint)))
+            .await
+            .unwrap()
+    );
+    let found = store.client_by_fingerprint(&fingerprint).await.unwrap();
+    assert_eq!(found.unwrap().id, first.id);
+    let mut secret = client("C", None);
+    secret.auth_method = AuthMethod::Basic;
+    secret.secret = Some(random_hash());
+    assert!(store.put_client(&secret).await.unwrap());
+    let read = store.client(&secret.id).await.unwrap().unwrap();
+    assert_eq!(read.secret, secret.secret);
+    assert_eq!(read.metadata, secret.metadata);
+    assert_eq!(read.created_at, at(0));
+    assert_eq!(store.clients(10).await.unwrap().len(), 2);
+    store.client_used(&secret.id, at(5)).await.unwrap();
+    assert_eq!(store.forget_unused_clients(at(10)).await.unwrap(), 1);
+    assert!(store.client(&first.id).await.unwrap().is_none());
+    assert!(store.delete_client(&secret.id).await.unwrap());
+    assert!(!store.delete_client(&secret.id).await.unwrap());
+}
+
+fn authorization() -> Authorization {
+    Authorization {
+        id: id(),
+        ask: Ask {
+            client_id: Some("c".to_owned()),
+            redirect_uri: "http://127.0.0.1:1/cb".to_owned(),
+            client_state: Some("s".to_owned()),
+            scope: "mcp".to_owned(),
+            resource: "https://b/mcp".to_owned(),
+            challenge: "x".to_owned(),
+        },
+        stage: Stage::Asked,
+        browser: random_hash(),
+        form: random_hash(),
+        expires_at: at(600),
+    }
+}
+
+async fn an_authorization_leaves_each_stage_once(store: Store) {
+    let asked = authorization();
+    store.begin(&asked, at(0)).await.unwrap();
+    let read = store
+        .authorization(&asked.id, at(1))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((&read.ask, &read.stage), (&asked.ask, &Stage::Asked));
+    assert!(read.browser.matches(&asked.browser) && read.form.matches(&asked.form));
+    assert!(
+        store
+            .authorization(&asked.id, at(600))
+            .await
+            .unwrap()
+            .is_none()
+    );
+
+    let state = random_hash();
+    assert!(
+        store
+            .came_back(asked.clone(), at(1))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let approved = store.approve(asked.clone(), &state, at(1)).await.unwrap();
+    let approved = approved.unwrap();
+    let again = store
+        .approve(asked.clone(), &random_hash(), at(1))
+        .await
+        .unwrap();
+    assert!(again.is_none(), "approved twice");
+    assert!(store.deny(asked, at(1)).await.unwrap().is_none());
+    let found = store.authorization_by_state(&state, at(2)).await.unwrap();
+    assert_eq!(found.unwrap().id, approved.id);
+    assert!(
+        store
+            .came_back(approved.clone(), at(600))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let returned = store
+        .came_back(approved.clone(), at(2))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(store.came_back(approved, at(2)).await.unwrap().is_none());
+    let granted = store.granted(returned.clone(), "u").await.unwrap().unwrap();
+    assert!(store.granted(returned, "v").await.unwrap().is_none());
+    let read = store
+        .authorization(&granted.id, at(3))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        read.stage,
+        Stage::Granted {
+            user: "u".to_owned()
+        }
+    );
+
+    let asked = authorization();
+    store.begin(&asked, at(0)).await.unwrap();
+    let denied = store.deny(asked.clone(), at(1)).await.unwrap().unwrap();
+    assert_eq!(denied.stage, Stage::Denied);
+    assert!(
+        store
+            .approve(asked, &random_hash(), at(1))
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+fn code() -> Code {
+    Code {
+        client_id: "c".to_owned(),
+        user: "u".to_owned(),
+        redirect_uri: "http://127.0.0.1:1/cb".to_owned(),
+        challenge: "x".to_owned(),
+        resource: "https://b/mcp".to_owned(),
+        scope: "mcp".to_owned(),
+        expires_at: at(60),
+    }
+}
+
+fn grant() -> Grant {
+    Grant {
+        id: id(),
+        user: "u".to_owned(),
+        client_id: "c".to_owned(),
+        scope: "mcp".to_owned(),
+        resource: "https://b/mcp".to_owned(),
+        created_at: at(1),
+        last_used_at: at(1),
+    }
+}
+
+fn pair(now: i64) -> NewPair {
+    NewPair {
+        id: id(),
+        access: random_hash(),
+        refresh: random_hash(),
+        access_expires_at: at(now + 3600),
+        refresh_expires_at: at(now + 86400),
+    }
+}
+
+/// A grant with its first pair
+async fn opened(store: &Store) -> (Grant, NewPair) {
+    let (hash, grant, pair) = (random_hash(), grant(), pair(1));
+    store.put_code(&hash, &code(), at(0)).await.unwrap();
+    let used = store.use_code(&hash, &grant, &pair, at(1)).await.unwrap();
+    assert_eq!(used, CodeUse::Issued);
+    (grant, pair)
+}
+
+async fn a_code_opens_one_grant(store: Store) {
+    let (hash, first) = (random_hash(), pair(1));
+    store.put_code(&hash, &code(), at(0)).await.unwrap();
+    assert_eq!(store.code(&hash).await.unwrap(), Some(code()));
+    let late = store
+        .use_code(&hash, &grant(), &pair(1), at(60))
+        .await
+        .unwrap();
+    assert_eq!(late, CodeUse::Gone);
+    let opened = grant();
+    let used = store
+        .use_code(&hash, &opened, &first, at(59))
+        .await
+        .unwrap();
+    assert_eq!(used, CodeUse::Issued);
+    let checked = store.check_access(&first.access, at(59)).await.unwrap();
+    assert_eq!(checked.unwrap().grant, opened.id);
+    // Even late: what was issued must end.
+    let again = store
+        .use_code(&hash, &grant(), &pair(1), at(70))
+        .await
+        .unwrap();
+    assert_eq!(again, CodeUse::Replayed { grant: opened.id });
+    assert!(
+        store
+            .check_access(&first.access, at(70))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let never = store
+        .use_code(&random_hash(), &grant(), &pair(1), at(1))
+        .await
+        .unwrap();
+    assert_eq!(never, CodeUse::Gone);
+}
+
+async fn fifty_uses_of_a_code_open_one_grant(store: Store) {
+    let (store, hash) = (Arc::new(store), random_hash());
+    store.put_code(&hash, &code(), at(0)).await.unwrap();
+    let tries = (0..50).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            store
+                .use_code(&hash, &grant(), &pair(1), at(1))
+                .await
+                .unwrap()
+        })
+    });
+    let mut issued = 0;
+    for one in tries.collect::<Vec<_>>() {
+        issued += u32::from(one.await.unwrap() == CodeUse::Issued);
+    }
+    assert_eq!(issued, 1);
+    assert!(
+        store.grants(10).await.unwrap().is_empty(),
+        "the replays ended it"
+    );
+}
+
+const RULES: RefreshRules = RefreshRules {
+    grace: Duration::from_mins(1),
+    most: 20,
+    window: Duration::from_mins(1),
+};
+
+/// Use a refresh token
+async fn refresh(store: &Store, old: &TokenHash, now: i64) -> (Refresh, NewPair) {
+    let new = pair(now);
+    let Some(of) = store.refresh_token(old).await.unwrap() else {
+        return (Refresh::Gone, new);
+    };
+    let done = store
+        .refresh(old, &of, &new, &RULES, at(now))
+        .await
+        .unwrap();
+    (done, new)
+}
+
+async fn a_refresh_token_is_used_once_with_a_grace(store: Store) {
+    let (_, first) = opened(&store).await;
+    let (done, second) = refresh(&store, &first.refresh, 100).await;
+    assert_eq!(done, Refresh::Issued);
+    // Within the grace both holders stay alive, though the successor was used.
+    let (done, third) = refresh(&store, &second.refresh, 110).await;
+    assert_eq!(done, Refresh::Issued);
+    let (done, other) = refresh(&store, &first.refresh, 160).await;
+    assert_eq!(done, Refresh::Issued);
+    for pair in [&first, &third, &other] {
+        assert!(
+            store
+                .check_access(&pair.access, at(161))
+                .await
+                .unwrap()
+                .is_some()
+        );
+    }
+    // After it, a used successor means that somebody else has the token.
+    let (done, _) = refresh(&store, &first.refresh, 161).await;
+    assert_eq!(done, Refresh::Replayed);
+    for pair in [&first, &second, &third, &other] {
+        assert!(
+            store
+                .check_access(&pair.access, at(161))
+                .await
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(refresh(&store, &pair.refresh, 161).await.0, Refresh::Gone);
+    }
+    assert_eq!(refresh(&store, &random_hash(), 1).await.0, Refresh::Gone);
+}
+
+async fn a_lost_answer_is_forgiven_while_nothing_was_used(store: Store) {
+    let (_, first) = opened(&store).await;
+    let (_, lost) = refresh(&store, &first.refresh, 100).await;
+    let (done, second) = refresh(&store, &first.refresh, 5000).await;
+    assert_eq!(done, Refresh::Issued);
+    assert!(
+        store
+            .check_access(&lost.access, at(200))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(refresh(&store, &lost.refresh, 5001).await.0, Refresh::Gone);
+    let checked = store
+        .check_access(&second.access, at(5001))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(!checked.used);
+    store.access_used(&checked.pair, at(5001)).await.unwrap();
+    assert!(
+        store
+            .check_access(&second.access, at(5002))
+            .await
+            .unwrap()
+            .unwrap()
+            .used
+    );
+    assert_eq!(
+        refresh(&store, &first.refresh, 5100).await.0,
+        Refresh::Replayed
+    );
+
+    let (_, first) = opened(&store).await;
+    assert_eq!(
+        refresh(&store, &first.refresh, 86401).await.0,
+        Refresh::Gone
+    );
+}
+
+async fn fifty_refreshes_are_limited_and_all_alive(store: Store) {
+    let (_, first) = opened(&store).await;
+    let store = Arc::new(store);
+    let tries = (0..50).map(|_| {
+        let (store, old) = (Arc::clone(&store), first.refresh);
+        tokio::spawn(async move { refresh(&store, &old, 120).await })
+    });
+    let mut issued = 0;
+    for one in tries.collect::<Vec<_>>() {
+        let (done, new) = one.await.unwrap();
+        match done {
+            Refresh::Issued => {
+                issued += 1;
+                assert!(
+                    store
+                        .check_access(&new.access, at(121))
+                        .await
+                        .unwrap()
+                        .is_some()
+                );
+            }
+            other => assert_eq!(other, Refresh::Limited),
+        }
+    }
+    assert_eq!(issued, 20);
+}
+
+async fn revoking_ends_all_tokens_at_once(store: Store) {
+    let (first, pair) = opened(&store).await;
+    let (_, second) = refresh(&store, &pair.refresh, 100).await;
+    let (other, _) = opened(&store).await;
+    let owner = store.token_owner(&second.refresh).await.unwrap();
+    assert_eq!(owner, Some((first.id.clone(), "c".to_owned())));
+    let ended = store
+        .revoke(Revoked::Grant(&first.id), "asked", at(101))
+        .await
+        .unwrap();
+    assert_eq!(ended, [first.id.as_str()]);
+    for pair in [&pair, &second] {
+        assert!(
+            store
+                .check_access(&pair.access, at(101))
+                .await
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(refresh(&store, &pair.refresh, 101).await.0, Refresh::Gone);
+    }
+    let again = store
+        .revoke(Revoked::Grant(&first.id), "asked", at(102))
+        .await
+        .unwrap();
+    assert!(again.is_empty());
+    assert_eq!(store.grants_of("u").await.unwrap().len(), 1);
+    let connection = Revoked::Connection {
+        user: "u",
+        client: "d",
+    };
+    assert!(
+        store
+            .revoke(connection, "asked", at(103))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    let connection = Revoked::Connection {
+        user: "u",
+        client: "c",
+    };
+    assert_eq!(
+        store.revoke(connection, "asked", at(103)).await.unwrap(),
+        [other.id]
+    );
+    opened(&store).await;
+    assert_eq!(
+        store
+            .revoke(Revoked::Client("c"), "admin", at(9))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    opened(&store).await;
+    assert_eq!(
+        store
+            .revoke(Revoked::User("u"), "admin", at(9))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+fn sealed(word: &str) -> UpstreamTokens {
+    UpstreamTokens {
+        access: word.as_bytes().to_vec(),
+        refresh: word.as_bytes().to_vec(),
+        access_expires_at: at(3600),
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "one life of one row")]
+async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
+    let key = WrappedKey {
+        key_id: "k1".to_owned(),
+        sealed: vec![1, 2, 3],
+    };
+    let new = NewUser {
+        id: id(),
+        forge: "https://git/".to_owned(),
+        account: "7".to_owned(),
+        login: "ada".to_owned(),
+        key: key.clone(),
+        tokens: sealed("one"),
+    };
+    assert!(store.add_user(&new, at(0)).await.unwrap());
+    let twin = NewUser {
+        id: id(),
+        ..new.clone()
+    };
+    assert!(!store.add_user(&twin, at(0)).await.unwrap());
+    let user = store
+        .user_at_forge("https://git/", "7")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((user.id.as_str(), user.version), (new.id.as_str(), 1));
+    assert_eq!(user.tokens, Some(sealed("one")));
+
+    let lease = store
+        .lease(&user, "a", at(30), at(0))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        store
+            .lease(&user, "b", at(30), at(29))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(store.refreshed(lease, &sealed("two"), at(1)).await.unwrap());
+    assert!(
+        store
+            .lease(&user, "b", at(30), at(2))
+            .await
+            .unwrap()
+            .is_none(),
+        "older version"
+    );
+    let user = store.user(&user.id).await.unwrap().unwrap();
+    assert_eq!(
+        (user.version, user.tokens.clone()),
+        (2, Some(sealed("two")))
+    );
+
+    // One who died holding the lease is followed by another; were it only slow, it may not write.
+    let dead = store
+        .lease(&user, "a", at(30), at(0))
+        .await
+        .unwrap()
+        .unwrap();
+    let lease = store
+        .lease(&user, "b", at(60), at(30))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        !store
+            .refreshed(dead, &sealed("late"), at(31))
+            .await
+            .unwrap()
+    );
+    store.release(lease).await.unwrap();
+    assert!(
+        store
+            .lease(&user, "c", at(60), at(31))
+            .await
+            .unwrap()
+            .is_some()
+    );
+
+    // A new sign-in wins over who holds the lease.
+    assert!(
+        store
+            .signed_in(&user.id, 2, "ada2", &sealed("three"), at(5))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !store
+            .signed_in(&user.id, 2, "ada3", &sealed("four"), at(5))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !store.must_reconnect(&user.id, 2, at(6)).await.unwrap(),
+        "there is a newer version"
+    );
+    assert!(store.must_reconnect(&user.id, 3, at(6)).await.unwrap());
+    let user = store.user(&user.id).await.unwrap().unwrap();
+    assert_eq!(
+        (user.state, user.tokens.clone()),
+        (UserState::Reconnect, None)
+    );
+    assert!(
+        store
+            .lease(&user, "c", at(90), at(80))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        store
+            .signed_in(&user.id, 4, "ada", &sealed("five"), at(5))
+            .await
+            .unwrap()
+    );
+
+    assert_eq!(store.any_key_id().await.unwrap().as_deref(), Some("k1"));
+    let other = WrappedKey {
+        key_id: "k2".to_owned(),
+        sealed: vec![9],
+    };
+    assert!(store.rewrap(&user.id, &key, &other).await.unwrap());
+    assert!(!store.rewrap(&user.id, &key, &other).await.unwrap());
+    assert_eq!(store.key_ids().await.unwrap(), ["k2"]);
+    assert_eq!(store.users(10).await.unwrap().len(), 1);
+    assert!(store.forget_user(&user.id).await.unwrap());
+    assert!(store.user(&user.id).await.unwrap().is_none());
+}
+
+async fn sweeping_forgets_what_is_over(store: Store) {
+    store.begin(&authorization(), at(0)).await.unwrap();
+    assert_eq!(store.sweep_authorizations(at(599)).await.unwrap(), 0);
+    assert_eq!(store.sweep_authorizations(at(600)).await.unwrap(), 1);
+    store
+        .put_code(&random_hash(), &code(), at(0))
+        .await
+        .unwrap();
+    assert_eq!(store.sweep_codes(at(60)).await.unwrap(), 1);
+    let (_, pair) = opened(&store).await;
+    assert_eq!(store.sweep_grants(at(86400)).await.unwrap(), 0);
+    assert!(store.refresh_token(&pair.refresh).await.unwrap().is_some());
+    assert_eq!(store.sweep_grants(at(86401)).await.unwrap(), 1);
+    assert!(store.refresh_token(&pair.refresh).await.unwrap().is_none());
+}
+
+async fn consents_pages_and_events_are_kept(store: Store) {
+    store
+        .consented("u", "c", "mcp", "http://a", at(1))
+        .await
+        .unwrap();
+    store
+        .consented("u", "c", "mcp", "http://b", at(2))
+        .await
+        .unwrap();
+    let consents = store.consents("u").await.unwrap();
+    assert_eq!(consents.len(), 1);
+    assert_eq!((consents[0].times, consents[0].first_at), (2, at(1)));
+    assert_eq!(consents[0].redirect_uri, "http://b");
+
+    let cookie = random_hash();
+    let session = PageSession {
+        user: "u".to_owned(),
+        form: random_hash(),
+        expires_at: at(100),
+    };
+    store.open_page(&cookie, &session, at(0)).await.unwrap();
+    assert_eq!(
+        store.page_session(&cookie, at(99)).await.unwrap(),
+        Some(session)
+    );
+    assert_eq!(store.page_session(&cookie, at(100)).await.unwrap(), None);
+    assert_eq!(store.sweep_pages(at(99)).await.unwrap(), 0);
+    store.close_page(&cookie).await.unwrap();
+    assert_eq!(store.page_session(&cookie, at(1)).await.unwrap(), None);
+
+    let row = AuditRow {
+        id: id(),
+        at: at(3),
+        event: AuditEvent::Replayed.name().to_owned(),
+        client_id: Some("c".to_owned()),
+        user: None,
+        grant: None,
+        request_id: Some("r".to_owned()),
+        detail: json!({ "kind": "code" }),
+    };
+    store.write_audit(&row).await.unwrap();
+    assert_eq!(store.audit(10).await.unwrap(), [row]);
+    store.ping().await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_nothing_is_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    sqlx::query("INSERT INTO schema_steps (version) VALUES (99)")
+        .execute(match &store.db {
+            Db::Sqlite { write, .. } => write,
+            Db::Postgres(_) => unreachable!(),
+        })
+        .await
+        .unwrap();
+    store.close().await;
+    let database = Database::Sqlite(dir.path().join("broker.db"));
+    let refused = Store::open(&database).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Newer { found: 99, .. }),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_step_that_fails_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    let mut steps = migrate::ALL.to_vec();
+    steps.push("CREATE TABLE half (a TEXT); CREATE TABLE clients (a TEXT);");
+    assert!(migrate::run(&store.db, &steps).await.is_err());
+    // The table of the failed step is not there: the same name can be made.
+    *steps.last_mut().unwrap() = "CREATE TABLE half (a TEXT)";
+    migrate::run(&store.db, &steps).await.unwrap();
+    migrate::run(&store.db, &steps).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    store.put_client(&client("A", None)).await.unwrap();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", entry.file_name());
+        seen += 1;
+    }
+    assert_eq!(seen, 3, "database, log, index");
+}

@@ -1,0 +1,258 @@
+//! Pairs of tokens: an access token and the refresh token that came with it
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{
+    Store, StoreError,
+    db::{reading, together, writing},
+    ms, time,
+};
+use crate::token::TokenHash;
+
+/// A pair that is about to be given out
+#[derive(Debug, Clone)]
+pub(crate) struct NewPair {
+    pub(crate) id: String,
+    pub(crate) access: TokenHash,
+    pub(crate) refresh: TokenHash,
+    pub(crate) access_expires_at: Timestamp,
+    pub(crate) refresh_expires_at: Timestamp,
+}
+
+/// What a good access token opens
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Checked {
+    pub(crate) pair: String,
+    pub(crate) grant: String,
+    pub(crate) user: String,
+    pub(crate) client_id: String,
+    pub(crate) scope: String,
+    pub(crate) resource: String,
+    pub(crate) expires_at: Timestamp,
+    /// It was used before
+    pub(crate) used: bool,
+}
+
+/// When a refresh token may be used again
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RefreshRules {
+    /// For so long its holder may come again: answers get lost, and processes share a store
+    pub(crate) grace: Duration,
+    /// Refreshes of one grant within one window
+    pub(crate) most: i64,
+    pub(crate) window: Duration,
+}
+
+/// What came of using a refresh token
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    Issued,
+    /// Too many in a short time
+    Limited,
+    /// Ended, expired, or never given
+    Gone,
+    /// It was used before, and so was what it gave: somebody else has it. The grant is now ended
+    Replayed,
+}
+
+/// Write a pair inside a transaction
+macro_rules! insert {
+    ($on:ident, $pair:expr, $grant:expr, $parent:expr, $now:expr) => {
+        sqlx::query($crate::store::tokens::INSERT)
+            .bind(&$pair.id)
+            .bind($grant)
+            .bind($parent)
+            .bind($pair.access.bytes())
+            .bind($pair.refresh.bytes())
+            .bind($crate::store::ms($now))
+            .bind($crate::store::ms($pair.access_expires_at))
+            .bind($crate::store::ms($pair.refresh_expires_at))
+            .execute(&mut *$on)
+            .await?
+    };
+}
+pub(super) use insert;
+
+pub(super) const INSERT: &str = "INSERT INTO pairs (id, grant_id, parent, access_hash, refresh_hash, \
+    created_at, access_expires_at, refresh_expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+type CheckedRow = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    i64,
+    Option<i64>,
+);
+
+fn checked(row: CheckedRow) -> Checked {
+    let (pair, grant, user, client_id, scope, resource, expires, first_use) = row;
+    Checked {
+        pair,
+        grant,
+        user,
+        client_id,
+        scope,
+        resource,
+        expires_at: time(expires),
+        used: first_use.is_some(),
+    }
+}
+
+impl Store {
+    /// What an access token opens, if it is good
+    pub(crate) async fn check_access(
+        &self,
+        hash: &TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Checked>, StoreError> {
+        const SQL: &str = "SELECT p.id, p.grant_id, g.user_id, g.client_id, g.scope, g.resource, \
+            p.access_expires_at, p.access_used_at FROM pairs p JOIN grants g ON g.id = p.grant_id \
+            WHERE p.access_hash = $1 AND p.revoked_at IS NULL AND g.revoked_at IS NULL \
+            AND p.access_expires_at > $2";
+        let row: Option<CheckedRow> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(hash.bytes())
+                .bind(ms(now))
+                .fetch_optional(on)
+                .await?
+        });
+        Ok(row.map(checked))
+    }
+
+    /// Whose a refresh token is, ended or not, so that all can be checked before it is used up
+    pub(crate) async fn refresh_token(
+        &self,
+        hash: &TokenHash,
+    ) -> Result<Option<Checked>, StoreError> {
+        const SQL: &str = "SELECT p.id, p.grant_id, g.user_id, g.client_id, g.scope, g.resource, \
+            p.refresh_expires_at, p.refresh_used_at FROM pairs p JOIN grants g ON g.id = p.grant_id \
+            WHERE p.refresh_hash = $1";
+        let row: Option<CheckedRow> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(hash.bytes())
+                .fetch_optional(on)
+                .await?
+        });
+        Ok(row.map(checked))
+    }
+
+    /// The grant and the client of either kind of token, ended or not
+    pub(crate) async fn token_owner(
+        &self,
+        hash: &TokenHash,
+    ) -> Result<Option<(String, String)>, StoreError> {
+        const SQL: &str = "SELECT g.id, g.client_id FROM pairs p JOIN grants g ON g.id = p.grant_id \
+            WHERE p.access_hash = $1 OR p.refresh_hash = $1";
+        Ok(reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(hash.bytes())
+                .fetch_optional(on)
+                .await?
+        }))
+    }
+
+    /// Note that an access token was used: from now on a replay of its parent is one
+    pub(crate) async fn access_used(&self, pair: &str, now: Timestamp) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE pairs SET access_used_at = $2 WHERE id = $1 \
+            AND access_used_at IS NULL";
+        writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(pair)
+                .bind(ms(now))
+                .execute(on)
+                .await?;
+        });
+        Ok(())
+    }
+
+    /// Use a refresh token: it gives `new`, or the rules say what else
+    ///
+    /// `of` is what [`Store::refresh_token`] told. The first statement takes the grant's row, so
+    /// that two uses of one grant come one after the other.
+    pub(crate) async fn refresh(
+        &self,
+        hash: &TokenHash,
+        of: &Checked,
+        new: &NewPair,
+        rules: &RefreshRules,
+        now: Timestamp,
+    ) -> Result<Refresh, StoreError> {
+        const COUNT: &str = "UPDATE grants SET last_used_at = $2, refresh_count = \
+            CASE WHEN refresh_window = $3 THEN refresh_count + 1 ELSE 1 END, refresh_window = $3 \
+            WHERE id = $1 AND revoked_at IS NULL RETURNING refresh_count";
+        const USE: &str = "UPDATE pairs SET refresh_used_at = $2 WHERE refresh_hash = $1 \
+            AND refresh_used_at IS NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
+        const USED: &str = "SELECT refresh_used_at FROM pairs WHERE refresh_hash = $1 \
+            AND refresh_used_at IS NOT NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
+        const SUCCESSORS: &str = "SELECT COUNT(*) FROM pairs WHERE parent = $1 \
+            AND (access_used_at IS NOT NULL OR refresh_used_at IS NOT NULL)";
+        const DROP: &str =
+            "UPDATE pairs SET revoked_at = $2 WHERE parent = $1 AND revoked_at IS NULL";
+        const END: &str = "UPDATE grants SET revoked_at = $2, revoked_why = 'refresh token replayed' \
+            WHERE id = $1 AND revoked_at IS NULL";
+        let window = ms(now)
+            / i64::try_from(rules.window.as_millis())
+                .unwrap_or(i64::MAX)
+                .max(1);
+        let grace = i64::try_from(rules.grace.as_millis()).unwrap_or(i64::MAX);
+        Ok(together!(&self.db, |on| {
+            let count: Option<(i64,)> = sqlx::query_as(COUNT)
+                .bind(&of.grant)
+                .bind(ms(now))
+                .bind(window)
+                .fetch_optional(&mut *on)
+                .await?;
+            match count {
+                None => Refresh::Gone,
+                Some((count,)) if count > rules.most => Refresh::Limited,
+                Some(_) => {
+                    let first = sqlx::query(USE)
+                        .bind(hash.bytes())
+                        .bind(ms(now))
+                        .execute(&mut *on)
+                        .await?
+                        .rows_affected();
+                    let used: Option<(i64,)> = sqlx::query_as(USED)
+                        .bind(hash.bytes())
+                        .bind(ms(now))
+                        .fetch_optional(&mut *on)
+                        .await?;
+                    match used {
+                        None => Refresh::Gone,
+                        Some((at,)) if first == 1 || ms(now) - at <= grace => {
+                            insert!(on, new, &of.grant, Some(&of.pair), now);
+                            Refresh::Issued
+                        }
+                        Some(_) => {
+                            let (successors,): (i64,) = sqlx::query_as(SUCCESSORS)
+                                .bind(&of.pair)
+                                .fetch_one(&mut *on)
+                                .await?;
+                            if successors == 0 {
+                                sqlx::query(DROP)
+                                    .bind(&of.pair)
+                                    .bind(ms(now))
+                                    .execute(&mut *on)
+                                    .await?;
+                                insert!(on, new, &of.grant, Some(&of.pair), now);
+                                Refresh::Issued
+                            } else {
+                                sqlx::query(END)
+                                    .bind(&of.grant)
+                                    .bind(ms(now))
+                                    .execute(&mut *on)
+                                    .await?;
+                                Refresh::Replayed
+                            }
+                        }
+                    }
+                }
+            }
+        }))
+    }
+}

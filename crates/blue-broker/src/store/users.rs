@@ -1,0 +1,340 @@
+//! People, and the one set of forge tokens that each of them has
+//!
+//! A forge counts refreshes per person, not per connection: two sets would end each other. So
+//! every change of the set raises its version, is one conditional update, and is made by whoever
+//! holds the lease.
+
+use jiff::Timestamp;
+
+use super::{
+    Store, StoreError, corrupt,
+    db::{reading, writing},
+    ms, time,
+};
+use crate::crypto::WrappedKey;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UserState {
+    Connected,
+    /// The forge takes our token no more: they must sign in again
+    Reconnect,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    pub(crate) id: String,
+    pub(crate) forge: String,
+    /// Number of the account at the forge, which stays when the login changes
+    pub(crate) account: String,
+    pub(crate) login: String,
+    pub(crate) key: WrappedKey,
+    pub(crate) state: UserState,
+    pub(crate) version: i64,
+    pub(crate) tokens: Option<UpstreamTokens>,
+    pub(crate) created_at: Timestamp,
+}
+
+/// Forge tokens, sealed for one version of one row
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UpstreamTokens {
+    pub(crate) access: Vec<u8>,
+    pub(crate) refresh: Vec<u8>,
+    pub(crate) access_expires_at: Timestamp,
+}
+
+/// A row to be written at the first sign-in; its version is 1
+#[derive(Debug, Clone)]
+pub(crate) struct NewUser {
+    pub(crate) id: String,
+    pub(crate) forge: String,
+    pub(crate) account: String,
+    pub(crate) login: String,
+    pub(crate) key: WrappedKey,
+    pub(crate) tokens: UpstreamTokens,
+}
+
+/// The right to ask the forge for new tokens
+#[derive(Debug)]
+pub(crate) struct Lease {
+    user: String,
+    version: i64,
+    owner: String,
+}
+
+type Row = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    Vec<u8>,
+    String,
+    i64,
+    Option<Vec<u8>>,
+    Option<Vec<u8>>,
+    i64,
+    i64,
+);
+
+fn user(row: Row) -> Result<User, StoreError> {
+    let (id, forge, account, login, key_id, key, state, version, access, refresh, expires, created) =
+        row;
+    let tokens = access.zip(refresh).map(|(access, refresh)| UpstreamTokens {
+        access,
+        refresh,
+        access_expires_at: time(expires),
+    });
+    Ok(User {
+        id,
+        forge,
+        account,
+        login,
+        key: WrappedKey {
+            key_id,
+            sealed: key,
+        },
+        state: match state.as_str() {
+            "connected" => UserState::Connected,
+            "reconnect" => UserState::Reconnect,
+            _ => return Err(corrupt("the state of a user")),
+        },
+        version,
+        tokens,
+        created_at: time(created),
+    })
+}
+
+impl Store {
+    pub(crate) async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
+        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+            access_sealed, refresh_sealed, access_expires_at, created_at FROM users WHERE id = $1";
+        let row: Option<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(id).fetch_optional(on).await?
+        });
+        row.map(user).transpose()
+    }
+
+    pub(crate) async fn user_at_forge(
+        &self,
+        forge: &str,
+        account: &str,
+    ) -> Result<Option<User>, StoreError> {
+        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+            access_sealed, refresh_sealed, access_expires_at, created_at FROM users \
+            WHERE forge = $1 AND forge_user = $2";
+        let row: Option<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(forge)
+                .bind(account)
+                .fetch_optional(on)
+                .await?
+        });
+        row.map(user).transpose()
+    }
+
+    pub(crate) async fn users(&self, limit: i64) -> Result<Vec<User>, StoreError> {
+        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+            access_sealed, refresh_sealed, access_expires_at, created_at FROM users \
+            ORDER BY login, id LIMIT $1";
+        let rows: Vec<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
+        });
+        rows.into_iter().map(user).collect()
+    }
+
+    /// Id of a key that some row was written with
+    pub(crate) async fn any_key_id(&self) -> Result<Option<String>, StoreError> {
+        const SQL: &str = "SELECT key_id FROM users LIMIT 1";
+        let row: Option<(String,)> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).fetch_optional(on).await?
+        });
+        Ok(row.map(|(id,)| id))
+    }
+
+    /// Ids of all keys that rows were written with
+    pub(crate) async fn key_ids(&self) -> Result<Vec<String>, StoreError> {
+        const SQL: &str = "SELECT DISTINCT key_id FROM users ORDER BY key_id";
+        let rows: Vec<(String,)> =
+            reading!(&self.db, |on| { sqlx::query_as(SQL).fetch_all(on).await? });
+        Ok(rows.into_iter().map(|(id,)| id).collect())
+    }
+
+    /// Write somebody who signs in for the first time; false if the row is there already
+    pub(crate) async fn add_user(&self, new: &NewUser, now: Timestamp) -> Result<bool, StoreError> {
+        const SQL: &str = "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, \
+            state, version, access_sealed, refresh_sealed, access_expires_at, created_at, updated_at) \
+            VALUES ($1, $2, $3, $4, $5, $6, 'connected', 1, $7, $8, $9, $10, $10) \
+            ON CONFLICT (forge, forge_user) DO NOTHING";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(&new.id)
+                .bind(&new.forge)
+                .bind(&new.account)
+                .bind(&new.login)
+                .bind(&new.key.key_id)
+                .bind(&new.key.sealed)
+                .bind(&new.tokens.access)
+                .bind(&new.tokens.refresh)
+                .bind(ms(new.tokens.access_expires_at))
+                .bind(ms(now))
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
+    /// Replace the tokens by those of version `from + 1`, as a new sign-in brings them
+    ///
+    /// False if somebody else changed the row since it was read. A lease does not stop it: a
+    /// sign-in made the older tokens worthless.
+    pub(crate) async fn signed_in(
+        &self,
+        id: &str,
+        from: i64,
+        login: &str,
+        tokens: &UpstreamTokens,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE users SET login = $3, state = 'connected', version = version + 1, \
+            access_sealed = $4, refresh_sealed = $5, access_expires_at = $6, updated_at = $7, \
+            lease_owner = NULL, lease_until = NULL WHERE id = $1 AND version = $2";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(id)
+                .bind(from)
+                .bind(login)
+                .bind(&tokens.access)
+                .bind(&tokens.refresh)
+                .bind(ms(tokens.access_expires_at))
+                .bind(ms(now))
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
+    /// Take the right to refresh the tokens of this version; None if somebody else has it
+    pub(crate) async fn lease(
+        &self,
+        user: &User,
+        owner: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Lease>, StoreError> {
+        const SQL: &str = "UPDATE users SET lease_owner = $3, lease_until = $4 WHERE id = $1 \
+            AND version = $2 AND state = 'connected' AND (lease_until IS NULL OR lease_until <= $5)";
+        let taken = writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(&user.id)
+                .bind(user.version)
+                .bind(owner)
+                .bind(ms(until))
+                .bind(ms(now))
+                .execute(on)
+                .await?
+                .rows_affected()
+        });
+        Ok((taken == 1).then(|| Lease {
+            user: user.id.clone(),
+            version: user.version,
+            owner: owner.to_owned(),
+        }))
+    }
+
+    /// Write what the forge gave; false if the row was changed meanwhile, and then that is newer
+    pub(crate) async fn refreshed(
+        &self,
+        lease: Lease,
+        tokens: &UpstreamTokens,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE users SET version = version + 1, access_sealed = $4, \
+            refresh_sealed = $5, access_expires_at = $6, updated_at = $7, lease_owner = NULL, \
+            lease_until = NULL WHERE id = $1 AND version = $2 AND lease_owner = $3";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(&lease.user)
+                .bind(lease.version)
+                .bind(&lease.owner)
+                .bind(&tokens.access)
+                .bind(&tokens.refresh)
+                .bind(ms(tokens.access_expires_at))
+                .bind(ms(now))
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
+    /// Give the right back without having used it
+    pub(crate) async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE users SET lease_owner = NULL, lease_until = NULL \
+            WHERE id = $1 AND version = $2 AND lease_owner = $3";
+        writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(&lease.user)
+                .bind(lease.version)
+                .bind(&lease.owner)
+                .execute(on)
+                .await?;
+        });
+        Ok(())
+    }
+
+    /// The forge takes the tokens of this version no more: erase them
+    ///
+    /// False if there is a newer version, which may be good.
+    pub(crate) async fn must_reconnect(
+        &self,
+        id: &str,
+        version: i64,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE users SET state = 'reconnect', version = version + 1, \
+            access_sealed = NULL, refresh_sealed = NULL, access_expires_at = 0, updated_at = $3, \
+            lease_owner = NULL, lease_until = NULL WHERE id = $1 AND version = $2";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(id)
+                .bind(version)
+                .bind(ms(now))
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
+    /// Replace the wrapping of a person's key, as a rotation of the master keys does
+    pub(crate) async fn rewrap(
+        &self,
+        id: &str,
+        old: &WrappedKey,
+        new: &WrappedKey,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE users SET key_id = $3, wrapped_key = $4 \
+            WHERE id = $1 AND wrapped_key = $2";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(id)
+                .bind(&old.sealed)
+                .bind(&new.key_id)
+                .bind(&new.sealed)
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
+    /// Forget a person whole; what was sealed for them can never be opened again
+    pub(crate) async fn forget_user(&self, id: &str) -> Result<bool, StoreError> {
+        const SQL: &str = "DELETE FROM users WHERE id = $1";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL).bind(id).execute(on).await?.rows_affected() == 1
+        }))
+    }
+}

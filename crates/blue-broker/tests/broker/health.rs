@@ -1,0 +1,75 @@
+//! Health, headers, the unknown, and the end
+
+use std::time::{Duration, Instant};
+
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
+
+use crate::setup::Setup;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn healthz_says_which_build_it_is() {
+    let setup = Setup::start().await;
+    setup.clock.advance(Duration::from_hours(24));
+    let answer = setup.get("/healthz").await;
+    assert_eq!(answer.status(), 200);
+    let headers = answer.headers().clone();
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert_eq!(headers["x-frame-options"], "DENY");
+    assert_eq!(headers["referrer-policy"], "no-referrer");
+    assert!(headers["x-request-id"].len() > 20);
+    assert_eq!(
+        answer.text().await.unwrap(),
+        r#"{"status":"ok","version":"1.2.3","git":"abc"}"#
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readyz_looks_at_database_and_forge() {
+    let setup = Setup::start().await;
+    let answer = setup.get("/readyz").await;
+    assert_eq!(answer.status(), 200);
+    setup.sandbox.shutdown().await;
+    let answer = setup
+        .http
+        .get(setup.broker.public_url().at("/readyz"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 503);
+    assert_eq!(
+        answer.text().await.unwrap(),
+        r#"{"status":"unavailable","database":"ok","forge":"failed"}"#
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_a_quick_404_in_json() {
+    let setup = Setup::start().await;
+    for path in ["/", "/.well-known/openid-configuration", "/x?token=1"] {
+        let answer = setup.get(path).await;
+        assert_eq!(answer.status(), 404, "{path}");
+        assert_eq!(answer.headers()["content-type"], "application/json");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_stops_within_two_seconds_whatever_clients_do() {
+    let setup = Setup::start().await;
+    let address = setup.broker.address();
+    // Half a request: its sender may never send the rest.
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        .await
+        .unwrap();
+    let start = Instant::now();
+    setup.broker.shutdown().await;
+    assert!(
+        start.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(
+        TcpStream::connect(address).await.is_err(),
+        "the port is closed"
+    );
+}

@@ -1,0 +1,6 @@
+//! The broker as a whole, on a port of its own
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod health;
+mod setup;

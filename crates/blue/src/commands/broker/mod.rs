@@ -1,0 +1,76 @@
+//! `blue broker`
+
+mod flags;
+mod serve;
+
+use std::path::PathBuf;
+
+use blue_broker::config::{Config, File, Given};
+use blue_tools::{ErrorCode, ToolError};
+
+use super::{Cx, Stop};
+
+/// Let people reach this program's tools from remote MCP clients, signed in with their forge
+///
+/// An OAuth 2.1 server in front of a Forgejo or Gitea: each person signs in with the forge, their
+/// clients get tokens of the broker, and the forge's own tokens never leave it. Settings come from
+/// flags, then variables, then the file, then defaults.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Read settings from this TOML file
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    flags: flags::Flags,
+    /// Only say what is wrong with the settings
+    #[arg(long)]
+    check: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue broker --config broker.toml --check
+  blue broker --config broker.toml";
+
+pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    let config = config(cx, args.config, args.flags)?;
+    if args.check {
+        return cx
+            .screen
+            .show(&serve::Checked { ok: true })
+            .map_err(Stop::Output);
+    }
+    serve::serve(cx, config).await
+}
+
+fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config, ToolError> {
+    let file = file.map(|path| cx.env.cwd().join(path));
+    let file = match file {
+        None => None,
+        Some(path) => Some(File {
+            text: std::fs::read_to_string(&path).map_err(|source| {
+                let message = format!("`{}` could not be read", path.display());
+                ToolError::new(ErrorCode::Config, message).with_source(source)
+            })?,
+            path,
+        }),
+    };
+    let given = Given {
+        flags: flags.0,
+        vars: cx.env.broker(),
+        file,
+        cwd: cx.env.cwd().to_owned(),
+    };
+    let home = cx.env.broker_home().ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::Config,
+            "there is no folder for the broker's data",
+        )
+        .with_hint("set `BLUE_BROKER_DATA` or `HOME`")
+    })?;
+    Config::read(&given, &home).map_err(|faults| {
+        ToolError::new(ErrorCode::Config, faults.to_string())
+            .with_hint("`docs/configuration.md` lists every setting")
+    })
+}

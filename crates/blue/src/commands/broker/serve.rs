@@ -1,0 +1,78 @@
+//! Start the broker, say so, and stop it cleanly
+
+use std::sync::Arc;
+
+use blue_broker::{Broker, Build, Parts, StartError, SystemRng, config::Config};
+use blue_core::clock::SystemClock;
+use blue_tools::{ErrorCode, ToolError};
+use serde::Serialize;
+
+use crate::{
+    commands::{Cx, Stop, sandbox::Asked},
+    render::{Page, Report, Style},
+    version::BUILD,
+};
+
+/// Run the broker until Ctrl-C or a polite kill
+pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
+    let mut asked = Asked::listen()?;
+    let parts = Parts {
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng::default()),
+        http: cx.env.http()?,
+        build: Build {
+            version: BUILD.version.to_owned(),
+            git: BUILD.commit.unwrap_or_default().to_owned(),
+        },
+    };
+    let broker = Broker::build(config, parts).await.map_err(not_started)?;
+    let printed = cx.screen.show(&Ready {
+        url: broker.public_url().origin().to_owned(),
+        listen: broker.address().to_string(),
+    });
+    if printed.is_ok() {
+        asked.stop().await;
+    }
+    broker.shutdown().await;
+    printed.map_err(Stop::Output)
+}
+
+fn not_started(error: StartError) -> ToolError {
+    let hint = match &error {
+        StartError::Folder { .. } => Some("choose another folder with `--data`"),
+        StartError::Listen { .. } => Some("choose another address with `--listen`"),
+        StartError::UnknownKey { .. } => {
+            Some("put the key back into the key file, behind the active one")
+        }
+        StartError::Store(_) | StartError::Keys(_) => None,
+    };
+    let message = error.to_string();
+    let mut failure = ToolError::new(ErrorCode::Io, message).with_source(error);
+    failure.hint = hint.map(str::to_owned);
+    failure
+}
+
+#[derive(Debug, Serialize)]
+struct Ready {
+    url: String,
+    listen: String,
+}
+
+impl Report for Ready {
+    fn page(&self, page: &mut Page) {
+        page.line(&format!("The broker runs at {}", self.url), Style::Bold)
+            .line("Ctrl-C stops it.", Style::Dim);
+    }
+}
+
+/// What `--check` says when nothing is wrong
+#[derive(Debug, Serialize)]
+pub(super) struct Checked {
+    pub(super) ok: bool,
+}
+
+impl Report for Checked {
+    fn page(&self, page: &mut Page) {
+        page.line("The settings are good.", Style::Plain);
+    }
+}
