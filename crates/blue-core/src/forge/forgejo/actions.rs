@@ -214,6 +214,7 @@ impl Forgejo {
             404 if message.contains("page not found") || !self.has_runs(repo).await? => {
                 Err(ForgeError::Unsupported {
                     message: format!("this version of {} gives no job logs", self.rest.host()),
+                    status: Some(404),
                 })
             }
             206 => {
@@ -255,7 +256,10 @@ impl Forgejo {
                         self.rest.host()
                     )
                 };
-                Err(ForgeError::Unsupported { message })
+                Err(ForgeError::Unsupported {
+                    message,
+                    status: Some(404),
+                })
             }
             other => other,
         }

@@ -112,6 +112,7 @@ impl Forgejo {
         if !good_branch(name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
+                status: None,
             });
         }
         let start = self.resolve_rev(repo, from).await?;
@@ -132,6 +133,7 @@ impl Forgejo {
                 Err(ForgeError::Conflict {
                     kind: ConflictKind::Exists,
                     message: answer.message(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             409 => {
@@ -143,6 +145,7 @@ impl Forgejo {
                         ConflictKind::NameClash
                     },
                     message: answer.message_or_reason(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             422 => Err(ForgeError::Invalid {
@@ -150,6 +153,7 @@ impl Forgejo {
                     "`{name}` is not a branch name: {}",
                     answer.message_or_reason()
                 ),
+                status: Some(answer.status.as_u16()),
             }),
             // A protected glob that the caller may not push to: no text, or the hook's.
             500 if answer.message().is_empty() || answer.message().contains("protected") => {
@@ -161,6 +165,7 @@ impl Forgejo {
                     } else {
                         said
                     },
+                    status: Some(answer.status.as_u16()),
                 })
             }
             500 if answer.message().contains("does not exist") => {

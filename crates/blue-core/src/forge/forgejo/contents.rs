@@ -101,6 +101,7 @@ impl Forgejo {
             EntryKind::Submodule => {
                 return Err(ForgeError::Invalid {
                     message: format!("`{path}` is a submodule, not a file"),
+                    status: None,
                 });
             }
             EntryKind::File => {
@@ -204,6 +205,7 @@ impl Forgejo {
             At::Dir(rows) => rows.into_iter().map(|row| self.entry_of(row)).collect(),
             At::Entry(_) => Err(ForgeError::Invalid {
                 message: "path is a file, not a directory — use file_read".to_owned(),
+                status: None,
             }),
             At::Nothing => {
                 let at = rev.map_or_else(String::new, |rev| format!(" at `{rev}`"));
@@ -228,6 +230,7 @@ impl Forgejo {
 fn is_directory(what: &str) -> ForgeError {
     ForgeError::Invalid {
         message: format!("{what} is a directory, not a file"),
+        status: None,
     }
 }
 
@@ -239,6 +242,7 @@ pub(super) fn checked_path(path: &str) -> Result<&str> {
     let wrong = |why: &str| {
         Err(ForgeError::Invalid {
             message: format!("`{}` {why}", crate::text::clean_line(path)),
+            status: None,
         })
     };
     if path.starts_with('/') {

@@ -149,6 +149,7 @@ impl Forgejo {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what,
+            status: Some(404),
         }
     }
 

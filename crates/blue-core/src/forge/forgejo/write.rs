@@ -138,6 +138,7 @@ impl Forgejo {
             return Err(ForgeError::NotFound {
                 host: self.rest.host().clone(),
                 what: format!("branch `{}` of `{repo}`", opts.branch),
+                status: Some(404),
             });
         };
         if let Some(branch) = self.branch_if_any(repo, base).await? {
@@ -190,6 +191,7 @@ impl Forgejo {
                     return Err(ForgeError::Conflict {
                         kind: ConflictKind::Exists,
                         message: format!("`{to}` exists already"),
+                        status: None,
                     });
                 }
                 let content = content.as_deref();
@@ -221,6 +223,7 @@ impl Forgejo {
                     "{} cannot move `{from}`, which is not a plain file",
                     self.rest.host()
                 ),
+                status: None,
             });
         }
         if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
@@ -263,6 +266,7 @@ impl Forgejo {
             }
             At::Entry(_) | At::Dir(_) => Err(ForgeError::Invalid {
                 message: format!("`{path}` is a directory, not a file"),
+                status: None,
             }),
         }
     }
@@ -346,6 +350,7 @@ impl Forgejo {
                     parent.sha(),
                     sha.short()
                 ),
+                status: None,
             });
         }
         let mut outcome = self.outcome(repo, sha, place, files);
@@ -406,6 +411,7 @@ impl Forgejo {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: format!("`{path}` in `{repo}`"),
+            status: Some(404),
         }
     }
 }
@@ -421,6 +427,7 @@ fn plan_write(
     if let Some((_, EntryKind::Submodule)) = now {
         return Err(ForgeError::Invalid {
             message: format!("`{path}` is a submodule, not a file"),
+            status: None,
         });
     }
     let operations = if same {
@@ -460,6 +467,7 @@ fn delete(path: &str, sha: Sha) -> Operation {
 fn nothing_given() -> ForgeError {
     ForgeError::Invalid {
         message: "a commit needs at least one file".to_owned(),
+        status: None,
     }
 }
 
@@ -478,11 +486,13 @@ fn check(opts: &CommitOpts) -> Result<()> {
             if checked_path(path)?.is_empty() {
                 return Err(ForgeError::Invalid {
                     message: "the root of the repository is a directory, not a file".to_owned(),
+                    status: None,
                 });
             }
             if !seen.insert(path) {
                 return Err(ForgeError::Invalid {
                     message: format!("`{path}` is named twice in one commit"),
+                    status: None,
                 });
             }
         }
@@ -506,6 +516,7 @@ fn expected(path: &str, expect: &Expect, now: Option<&Sha>) -> Result<()> {
             current: now.cloned(),
         },
         message,
+        status: None,
     })
 }
 
@@ -516,6 +527,7 @@ fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
             current: now.cloned(),
         },
         message: format!("branch `{branch}` is {at}, not at {expected}"),
+        status: None,
     }
 }
 

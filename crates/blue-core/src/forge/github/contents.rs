@@ -76,7 +76,12 @@ impl GitHub {
         rev: Option<&str>,
         max_bytes: u64,
     ) -> Result<File> {
-        let invalid = |message: String| Err(ForgeError::Invalid { message });
+        let invalid = |message: String| {
+            Err(ForgeError::Invalid {
+                message,
+                status: None,
+            })
+        };
         let path = path.trim_matches('/');
         if path.is_empty() {
             return invalid("the root of a repository is a directory, not a file".to_owned());
@@ -170,6 +175,7 @@ impl GitHub {
         if found.kind != "dir" {
             return Err(ForgeError::Invalid {
                 message: format!("`{path}` is not a directory"),
+                status: None,
             });
         }
         if found.entries.len() >= MOST_ENTRIES {
@@ -189,6 +195,7 @@ impl GitHub {
         if found.truncated {
             return Err(ForgeError::Unsupported {
                 message: format!("`{path}` has more entries than GitHub tells"),
+                status: None,
             });
         }
         Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())
