@@ -17,6 +17,7 @@ use blue_core::{
     git::GitError,
     http::HttpError,
     project::ConfigError,
+    text::clean_line,
 };
 
 type Source = Box<dyn Error + Send + Sync>;
@@ -46,6 +47,7 @@ pub enum ErrorCode {
     Config,
     Io,
     Usage,
+    Internal,
 }
 
 impl ErrorCode {
@@ -73,6 +75,7 @@ impl ErrorCode {
         Self::Config,
         Self::Io,
         Self::Usage,
+        Self::Internal,
     ];
 
     /// As it is written in JSON
@@ -115,6 +118,7 @@ impl ErrorCode {
             Self::Config => ("config", "a setting is wrong or missing"),
             Self::Io => ("io", "a file, folder or port of this machine"),
             Self::Usage => ("usage", "the command line is wrong"),
+            Self::Internal => ("internal", "a defect in Blue; the log says more"),
         }
     }
 }
@@ -169,13 +173,29 @@ impl ToolError {
         let mut lines = vec![self.message.clone()];
         let mut cause = self.source();
         while let Some(error) = cause {
-            let line = blue_core::text::clean_line(&error.to_string());
+            let line = clean_line(&error.to_string());
             if !line.is_empty() && !lines.iter().any(|said| said.contains(&line)) {
                 lines.push(line);
             }
             cause = error.source();
         }
         lines
+    }
+
+    /// As scripts and models read it
+    pub fn json(&self) -> serde_json::Value {
+        let mut object = serde_json::json!({
+            "code": self.code.as_str(),
+            "message": clean_line(&self.message),
+            "hint": self.hint,
+            "retryable": self.retryable,
+            "forge_status": self.forge_status,
+        });
+        let causes = &self.chain()[1..];
+        if !causes.is_empty() {
+            object["causes"] = serde_json::json!(causes);
+        }
+        object
     }
 
     /// Take message and cause of `error` apart

@@ -1,8 +1,21 @@
 //! What an agent can ask Blue for, written once for every door
 //!
-//! For now this is the vocabulary of failures: [`ToolError`] with its closed list of codes and all
-//! the advice that Blue gives. No transport is known here.
+//! A tool is one file in [`tools`]: its input, output, effect and code. From its types come the
+//! JSON Schemas, the command line and the reference page; no transport is known here.
 
+pub mod args;
+pub mod cx;
 pub mod error;
+pub mod page;
+mod path;
+pub mod reply;
+pub mod rows;
+pub mod schema;
+pub mod tool;
+pub mod tools;
 
+pub use cx::{Cx, Opener, Progress, Repo};
 pub use error::{ErrorCode, ToolError};
+pub use page::{Cell, Page, Style};
+pub use reply::{Answer, Reply};
+pub use tool::{AnyTool, Effect, Tool};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     allow::NotAllowed,
-    model::{Host, Sha},
+    model::{EntryKind, Host, Sha},
 };
 
 /// Every message of a forge in here went through `text::clean_line` and is otherwise whole
@@ -187,6 +187,29 @@ impl ForgeError {
             *status = code.into();
         }
         self
+    }
+
+    /// A file was asked for where a directory is; names the tool that lists it
+    pub(crate) fn is_directory() -> Self {
+        Self::Invalid {
+            message: "path is a directory, not a file — use dir_list".to_owned(),
+            status: None,
+        }
+    }
+
+    /// A directory was asked for where something else is
+    pub(crate) fn not_a_directory(kind: EntryKind) -> Self {
+        let message = match kind {
+            EntryKind::Submodule => {
+                "path is a submodule, not a directory — its files are in another repository"
+            }
+            EntryKind::Symlink => "path is a symlink, not a directory — use file_read",
+            EntryKind::File | EntryKind::Dir => "path is a file, not a directory — use file_read",
+        };
+        Self::Invalid {
+            message: message.to_owned(),
+            status: None,
+        }
     }
 
     /// The same call may work later without anything else changing

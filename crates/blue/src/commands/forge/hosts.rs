@@ -122,7 +122,7 @@ impl Report for Hosts {
             let rows: Vec<_> = self.hosts.iter().map(Row::cells).collect();
             page.table(
                 &["Host", "Type", "Token", "Trusted since", "Named by"],
-                &rows,
+                rows,
             );
         }
         page.blank()

@@ -1,0 +1,163 @@
+//! What a tool works with
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use blue_core::{
+    clock::Clock,
+    forge::{
+        Forge,
+        model::RepoId,
+        open::{Ask, Forges, OpenError, Opened},
+    },
+};
+
+use crate::{ErrorCode, ToolError, args::RepoArgs};
+
+/// From what a caller names to an open forge; the allowlist is kept behind this
+#[async_trait]
+pub trait Opener: Send + Sync + fmt::Debug {
+    async fn open(&self, ask: &Ask) -> Result<Opened, OpenError>;
+}
+
+#[async_trait]
+impl Opener for Forges {
+    async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        Self::open(self, ask).await
+    }
+}
+
+/// How far a call that takes its time has come
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Grows with each report
+    pub done: f64,
+    pub total: Option<f64>,
+    pub message: String,
+}
+
+type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
+type Piped = Arc<dyn Fn() -> std::io::Result<String> + Send + Sync>;
+
+/// What a tool works with; cheap to clone, one for each call
+#[derive(Clone)]
+pub struct Cx {
+    opener: Arc<dyn Opener>,
+    clock: Arc<dyn Clock>,
+    cwd: PathBuf,
+    read_only: bool,
+    listener: Option<Listener>,
+    piped: Option<Piped>,
+    notices: Arc<Mutex<Vec<String>>>,
+}
+
+/// A repository that the caller may reach; there is no other way to a forge
+#[derive(Debug, Clone)]
+pub struct Repo {
+    pub forge: Arc<dyn Forge>,
+    pub id: RepoId,
+}
+
+impl Cx {
+    pub fn new(opener: Arc<dyn Opener>, clock: Arc<dyn Clock>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            opener,
+            clock,
+            cwd: cwd.into(),
+            read_only: false,
+            listener: None,
+            piped: None,
+            notices: Arc::default(),
+        }
+    }
+
+    /// Refuse every tool that does more than read
+    #[must_use]
+    pub fn read_only(mut self, only: bool) -> Self {
+        self.read_only = only;
+        self
+    }
+
+    /// Tell somebody how far a call has come
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// Where `-` reads from
+    #[must_use]
+    pub fn with_piped(
+        mut self,
+        piped: impl Fn() -> std::io::Result<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.piped = Some(Arc::new(piped));
+        self
+    }
+
+    /// Find and open the repository that was named, if it is allowed
+    pub async fn repo(&self, args: &RepoArgs) -> Result<Repo, ToolError> {
+        let opened = self.opener.open(&args.ask()?).await?;
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in opened.notices {
+            if !notices.contains(&notice) {
+                notices.push(notice);
+            }
+        }
+        Ok(Repo {
+            forge: opened.forge,
+            id: opened.repo,
+        })
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// The folder whose git remote is meant when no repository is named
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Tell how far the call has come; nobody may be listening
+    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        if let Some(listener) = &self.listener {
+            listener(Progress {
+                done,
+                total,
+                message: message.into(),
+            });
+        }
+    }
+
+    /// What was piped in, for `-` on the command line
+    pub fn piped(&self) -> Result<String, ToolError> {
+        let nothing = || ToolError::new(ErrorCode::Usage, "`-` reads what is piped in; nothing is");
+        self.piped.as_ref().ok_or_else(nothing)?().map_err(|source| {
+            ToolError::new(ErrorCode::Io, "could not read what is piped in").with_source(source)
+        })
+    }
+
+    /// What was noticed while opening forges, each thing once
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Cx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx")
+            .field("opener", &self.opener)
+            .field("cwd", &self.cwd)
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
+    }
+}

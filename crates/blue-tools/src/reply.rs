@@ -1,0 +1,156 @@
+//! The envelope of an answer, put on in one place
+
+use blue_core::text;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{ErrorCode, Page, ToolError};
+
+/// Largest answer, as compact JSON
+pub const MAX_BYTES: usize = 60_000;
+/// Most advice in one answer
+const MAX_STEPS: usize = 5;
+
+/// What a tool found, and what to do next
+#[derive(Debug)]
+pub struct Reply<T> {
+    pub result: T,
+    pub next_steps: Vec<String>,
+}
+
+impl<T> From<T> for Reply<T> {
+    fn from(result: T) -> Self {
+        Self {
+            result,
+            next_steps: Vec::new(),
+        }
+    }
+}
+
+impl<T> Reply<T> {
+    /// Advise a step; it names the tool that does it
+    #[must_use]
+    pub fn next(mut self, step: impl Into<String>) -> Self {
+        if self.next_steps.len() < MAX_STEPS {
+            self.next_steps.push(step.into());
+        }
+        self
+    }
+
+    /// Advise a step where it makes sense
+    #[must_use]
+    pub fn next_if(self, sensible: bool, step: impl Into<String>) -> Self {
+        if sensible { self.next(step) } else { self }
+    }
+}
+
+/// An answer with the type of its tool taken off
+#[derive(Debug)]
+pub struct Answer {
+    pub json: Map<String, Value>,
+    pub page: Page,
+    pub next_steps: Vec<String>,
+}
+
+impl<T: Serialize> Reply<T> {
+    /// Lay it out flat: the fields of the result, then `next_steps`
+    pub(crate) fn json(&self) -> Result<Map<String, Value>, ToolError> {
+        let internal = |what: &str| ToolError::new(ErrorCode::Internal, what.to_owned());
+        let value = serde_json::to_value(&self.result)
+            .map_err(|e| internal("the answer cannot be written").with_source(e))?;
+        let Value::Object(mut fields) = value else {
+            return Err(internal("the answer is not an object"));
+        };
+        if !self.next_steps.is_empty() {
+            fields.insert("next_steps".to_owned(), self.next_steps.clone().into());
+        }
+        fields.values_mut().for_each(clean);
+        let size = bytes(&fields);
+        if size > MAX_BYTES {
+            return Err(ToolError::new(
+                ErrorCode::TooLarge,
+                format!("the answer has {size} bytes, more than the {MAX_BYTES} a caller is sent"),
+            )
+            .with_hint("ask for less: a smaller `limit`, fewer `lines`, a folder further down"));
+        }
+        Ok(fields)
+    }
+}
+
+/// Size as compact JSON
+pub fn bytes(value: &impl Serialize) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX, |text| text.len())
+}
+
+/// Keep as many rows as fit into `budget` bytes of compact JSON; how many were left out
+pub fn fit<T: Serialize>(rows: &mut Vec<T>, budget: usize) -> usize {
+    let mut used = 0;
+    let fits = rows
+        .iter()
+        .take_while(|row| {
+            used += bytes(row) + 1;
+            used <= budget
+        })
+        .count();
+    let cut = rows.len() - fits;
+    rows.truncate(fits);
+    cut
+}
+
+/// What a forge sends is data: nothing hidden may reach a model or a terminal
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let cleaned = text::clean(text);
+            if cleaned.len() != text.len() {
+                *text = cleaned;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(fields) => fields.values_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Out {
+        title: String,
+        rows: Vec<String>,
+    }
+
+    #[test]
+    fn an_answer_is_flat_and_has_nothing_hidden() {
+        let reply = Reply::from(Out {
+            title: "a\u{200b}b\u{1b}[1m".to_owned(),
+            rows: vec!["one\ntwo\u{202e}".to_owned()],
+        })
+        .next("Merge with pr_merge");
+        let json = Value::Object(reply.json().unwrap());
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "title": "ab[1m", "rows": ["one\ntwo"], "next_steps": ["Merge with pr_merge"]
+            })
+        );
+    }
+
+    #[test]
+    fn advice_is_bounded_and_large_answers_are_refused() {
+        let mut reply = Reply::from(Out {
+            title: String::new(),
+            rows: vec!["x".repeat(1000); 80],
+        });
+        for _ in 0..9 {
+            reply = reply.next("Look with repo_status");
+        }
+        assert_eq!(reply.next_steps.len(), MAX_STEPS);
+        assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
+        let cut = fit(&mut reply.result.rows, 10_030);
+        assert_eq!((reply.result.rows.len(), cut), (10, 70));
+        assert!(reply.json().is_ok());
+    }
+}

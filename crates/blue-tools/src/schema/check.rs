@@ -1,0 +1,319 @@
+//! What a model sent, read with good will and refused with clear words
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{ErrorCode, ToolError, args::RepoArgs};
+
+/// Other names that models use for an argument
+const ALIASES: &[(&str, &str)] = &[
+    ("number", "index"),
+    ("pr", "index"),
+    ("pr_number", "index"),
+    ("pull_number", "index"),
+    ("repo", "name"),
+    ("repository", "name"),
+];
+
+/// Read the arguments of a call
+pub(crate) fn parse<T: JsonSchema + DeserializeOwned>(
+    tool: &str,
+    mut args: Map<String, Value>,
+) -> Result<T, ToolError> {
+    let schema = super::input::<T>();
+    rename(&schema, &mut args);
+    let args = object(tool, "", &schema, args)?;
+    serde_json::from_value(Value::Object(args)).map_err(|e| invalid(format!("{tool}: {e}")))
+}
+
+fn invalid(message: String) -> ToolError {
+    ToolError::new(ErrorCode::Invalid, message)
+}
+
+fn rename(schema: &Map<String, Value>, args: &mut Map<String, Value>) {
+    let known = |name: &str| property(schema, name).is_some();
+    for (alias, real) in ALIASES {
+        if known(alias) || !known(real) || args.contains_key(*real) {
+            continue;
+        }
+        let Some(value) = args.remove(*alias) else {
+            continue;
+        };
+        match value.as_str().and_then(|text| text.split_once('/')) {
+            Some((owner, name)) if *real == "name" && known("owner") => {
+                args.entry("owner").or_insert_with(|| owner.into());
+                args.insert("name".to_owned(), name.into());
+            }
+            _ => {
+                args.insert((*real).to_owned(), value);
+            }
+        }
+    }
+}
+
+fn property<'a>(schema: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
+}
+
+/// `at`: where in the arguments this object is, empty for the outermost
+fn object(
+    tool: &str,
+    at: &str,
+    schema: &Map<String, Value>,
+    args: Map<String, Value>,
+) -> Result<Map<String, Value>, ToolError> {
+    let mut read = Map::new();
+    for (name, value) in args {
+        let path = join(at, &name);
+        let Some(property) = property(schema, &name) else {
+            if at.is_empty() && RepoArgs::UNLISTED.contains(&name.as_str()) {
+                read.insert(name, value);
+                continue;
+            }
+            return Err(unknown(tool, &path, &name, schema));
+        };
+        // Some clients send null for what the model left out.
+        if !value.is_null() {
+            read.insert(name, one(tool, &path, property, value)?);
+        }
+    }
+    if let Some(Value::Array(required)) = schema.get("required") {
+        for name in required.iter().filter_map(Value::as_str) {
+            if !read.contains_key(name) {
+                let path = join(at, name);
+                let what = property(schema, name).map(expected).unwrap_or_default();
+                return Err(invalid(format!("{tool} needs `{path}`, {what}")));
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn one(tool: &str, path: &str, schema: &Value, value: Value) -> Result<Value, ToolError> {
+    let wrong = |value: &Value| {
+        let (what, got) = (expected(schema), shown(value));
+        invalid(format!("{tool}: `{path}` must be {what}, not {got}"))
+    };
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        return if allowed.contains(&value) {
+            Ok(value)
+        } else {
+            Err(wrong(&value))
+        };
+    }
+    match (schema.get("type").and_then(Value::as_str), value) {
+        (Some("object"), Value::Object(fields)) => match schema {
+            Value::Object(schema) if schema.contains_key("properties") => {
+                object(tool, path, schema, fields).map(Value::Object)
+            }
+            _ => Ok(Value::Object(fields)),
+        },
+        (Some("array"), Value::Array(items)) => {
+            let Some(inner) = schema.get("items") else {
+                return Ok(Value::Array(items));
+            };
+            let items = items.into_iter().enumerate();
+            items
+                .map(|(n, item)| one(tool, &format!("{path}[{n}]"), inner, item))
+                .collect::<Result<_, _>>()
+                .map(Value::Array)
+        }
+        (Some("integer"), Value::String(text)) => match text.trim().trim_start_matches('#').parse()
+        {
+            Ok(number) => Ok(Value::Number(serde_json::Number::from(u64::min(
+                number,
+                u64::MAX,
+            )))),
+            Err(_) => Err(wrong(&Value::String(text))),
+        },
+        (Some("integer"), Value::Number(number)) => match whole(&number) {
+            Some(number) => Ok(number.into()),
+            None => Err(wrong(&Value::Number(number))),
+        },
+        (Some("boolean"), Value::String(text)) => match text.trim() {
+            "true" => Ok(true.into()),
+            "false" => Ok(false.into()),
+            _ => Err(wrong(&Value::String(text))),
+        },
+        (Some("string"), Value::Number(number)) => Ok(number.to_string().into()),
+        (Some("string"), value @ Value::String(_))
+        | (Some("boolean"), value @ Value::Bool(_))
+        | (Some("number"), value @ Value::Number(_))
+        | (None, value) => Ok(value),
+        (_, value) => Err(wrong(&value)),
+    }
+}
+
+/// `3.0` is what some clients make of 3
+fn whole(number: &serde_json::Number) -> Option<u64> {
+    number.as_u64().or_else(|| {
+        let float = number.as_f64().filter(|f| f.fract() == 0.0 && *f >= 0.0)?;
+        format!("{float:.0}").parse().ok()
+    })
+}
+
+fn expected(schema: &Value) -> String {
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        let allowed: Vec<String> = allowed.iter().map(shown).collect();
+        return format!("one of {}", allowed.join(", "));
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => "a whole number".to_owned(),
+        Some("number") => "a number".to_owned(),
+        Some("string") => "a text".to_owned(),
+        Some("boolean") => "true or false".to_owned(),
+        Some("array") => "a list".to_owned(),
+        Some("object") => "an object".to_owned(),
+        _ => "something else".to_owned(),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::String(text) if text.chars().count() > 40 => {
+            let start: String = text.chars().take(40).collect();
+            format!("`{start}…`")
+        }
+        Value::String(text) => format!("`{text}`"),
+        other => format!("`{other}`"),
+    }
+}
+
+fn unknown(tool: &str, path: &str, name: &str, schema: &Map<String, Value>) -> ToolError {
+    let names: Vec<&str> = match schema.get("properties") {
+        Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let nearest = names
+        .iter()
+        .map(|real| (strsim::jaro_winkler(name, real), *real))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let hint = match nearest {
+        Some((_, real)) => format!("did you mean `{real}`?"),
+        None if names.is_empty() => "it takes none".to_owned(),
+        None => format!("it takes {}", names.join(", ")),
+    };
+    invalid(format!("{tool} has no argument `{path}`")).with_hint(hint)
+}
+
+fn join(at: &str, name: &str) -> String {
+    if at.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{at}.{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Style {
+        /// As it is
+        Merge,
+        /// As one
+        Squash,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    struct Edit {
+        path: String,
+        mode: Option<u32>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    struct Input {
+        owner: Option<String>,
+        name: Option<String>,
+        index: u64,
+        style: Option<Style>,
+        #[serde(default)]
+        draft: bool,
+        #[serde(default)]
+        edits: Vec<Edit>,
+    }
+
+    fn read(args: Value) -> Result<Input, String> {
+        let Value::Object(args) = args else { panic!() };
+        parse("pr_merge", args).map_err(|e| match e.hint {
+            Some(hint) => format!("{}; {hint}", e.message),
+            None => e.message,
+        })
+    }
+
+    #[test]
+    fn what_models_send_is_read_where_the_meaning_is_clear() {
+        for args in [
+            json!({"index": 7}),
+            json!({"index": "7"}),
+            json!({"index": "#7"}),
+            json!({"index": 7.0}),
+            json!({"number": 7}),
+            json!({"pr_number": "7", "style": null}),
+            json!({"index": 7, "draft": "false", "host": "git.example"}),
+        ] {
+            let input = read(args.clone()).unwrap();
+            assert_eq!((input.index, input.draft), (7, false), "{args}");
+        }
+        let input =
+            read(json!({"index": 1, "repo": "alice/site", "edits": [{"path": 3, "mode": "1"}]}));
+        let input = input.unwrap();
+        assert_eq!(input.owner.as_deref(), Some("alice"));
+        assert_eq!(input.name.as_deref(), Some("site"));
+        assert_eq!(input.edits[0].path, "3");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_name() {
+        for (args, said) in [
+            (json!({}), "pr_merge needs `index`, a whole number"),
+            (
+                json!({"index": -1}),
+                "pr_merge: `index` must be a whole number, not `-1`",
+            ),
+            (
+                json!({"index": 1.5}),
+                "pr_merge: `index` must be a whole number, not `1.5`",
+            ),
+            (
+                json!({"index": "x"}),
+                "pr_merge: `index` must be a whole number, not `x`",
+            ),
+            (
+                json!({"index": [1]}),
+                "pr_merge: `index` must be a whole number, not a list",
+            ),
+            (
+                json!({"index": 1, "ownr": "a"}),
+                "pr_merge has no argument `ownr`; did you mean `owner`?",
+            ),
+            (
+                json!({"index": 1, "style": "fast"}),
+                "pr_merge: `style` must be one of `merge`, `squash`, not `fast`",
+            ),
+            (
+                json!({"index": 1, "edits": [{"path": "a", "mod": 1}]}),
+                "pr_merge has no argument `edits[0].mod`; did you mean `mode`?",
+            ),
+            (
+                json!({"index": 1, "edits": [{}]}),
+                "pr_merge needs `edits[0].path`, a text",
+            ),
+            (
+                json!({"index": 1, "draft": "maybe"}),
+                "pr_merge: `draft` must be true or false, not `maybe`",
+            ),
+        ] {
+            assert_eq!(read(args.clone()).unwrap_err(), said, "{args}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! JSON Schemas as models see them: short, inlined, without what nobody reads
+
+pub mod check;
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value};
+
+/// The doc comment of a type, as it was written
+pub(crate) fn description<T: JsonSchema>() -> String {
+    match raw::<T>().get("description") {
+        Some(Value::String(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+/// First line of a doc comment
+pub(crate) fn summary(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// A doc comment as running text: a summary that lacks its full stop gets one
+pub(crate) fn prose(text: &str) -> String {
+    let parts: Vec<String> = text
+        .split("\n\n")
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(". ").replace(".. ", ". ")
+}
+
+/// A doc comment with its paragraphs, each on one line
+pub(crate) fn paragraphs(text: &str) -> String {
+    let parts: Vec<String> = text
+        .split("\n\n")
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    parts.join("\n\n")
+}
+
+/// Schema of what a tool takes
+pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = raw::<T>();
+    schema.remove("description");
+    for value in schema.values_mut() {
+        trim(value, true);
+    }
+    // The names say it, and they are in every tool.
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for shared in ["owner", "name", "page", "limit"] {
+            if let Some(Value::Object(property)) = properties.get_mut(shared) {
+                property.remove("description");
+            }
+        }
+    }
+    tidy(&mut schema);
+    schema
+}
+
+/// Schema of what a tool gives, with the envelope
+pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
+    // As it is written: what may be left out is not required.
+    let mut schema = generated::<T>(SchemaSettings::draft2020_12().for_serialize());
+    schema.remove("description");
+    for value in schema.values_mut() {
+        trim(value, false);
+    }
+    tidy(&mut schema);
+    let steps = serde_json::json!({"type": "array", "items": {"type": "string"}});
+    if let Value::Object(properties) = schema
+        .entry("properties")
+        .or_insert_with(|| Value::Object(Map::new()))
+    {
+        properties.insert("next_steps".to_owned(), steps);
+    }
+    schema
+}
+
+fn raw<T: JsonSchema>() -> Map<String, Value> {
+    generated::<T>(SchemaSettings::draft2020_12())
+}
+
+fn generated<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
+    let settings = settings.with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    match settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+    {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
+}
+
+fn trim(value: &mut Value, describe: bool) {
+    match value {
+        Value::Object(schema) => {
+            // A property may be called like a keyword; its value is then a schema, not a text.
+            let text = |key: &str, schema: &Map<String, Value>| {
+                schema.get(key).is_some_and(Value::is_string)
+            };
+            if !describe && text("description", schema) {
+                schema.remove("description");
+            }
+            tidy(schema);
+            for inner in schema.values_mut() {
+                trim(inner, describe);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| trim(item, describe)),
+        _ => {}
+    }
+}
+
+/// Remove what a schema says and nobody reads
+fn tidy(schema: &mut Map<String, Value>) {
+    for key in ["title", "format", "$schema"] {
+        if schema.get(key).is_some_and(Value::is_string) {
+            schema.remove(key);
+        }
+    }
+    for key in ["minimum", "maximum"] {
+        if schema.get(key).is_some_and(Value::is_number) {
+            schema.remove(key);
+        }
+    }
+    // To leave an argument out is the way to say null.
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|t| t != "null");
+        if let [one] = &types[..] {
+            let one = one.clone();
+            schema.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(either)) = schema.get_mut("anyOf") {
+        either.retain(|s| s.get("type").is_none_or(|t| t != "null"));
+        if let [Value::Object(one)] = &either[..] {
+            let one = one.clone();
+            schema.remove("anyOf");
+            for (key, value) in one {
+                schema.entry(key).or_insert(value);
+            }
+            tidy(schema);
+        }
+    }
+    named(schema);
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|v| !v.is_null());
+        if values.iter().all(Value::is_string) {
+            schema.remove("type");
+        }
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+}
+
+/// Variants with a doc comment each come as `oneOf` of constants: say it as `enum`
+fn named(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(either)) = schema.get("oneOf") else {
+        return;
+    };
+    let mut values = Vec::new();
+    for one in either {
+        match (one.get("const"), one.get("enum")) {
+            (Some(value), _) => values.push(value.clone()),
+            (None, Some(Value::Array(some))) => values.extend(some.iter().cloned()),
+            _ => return,
+        }
+    }
+    schema.remove("oneOf");
+    schema.insert("enum".to_owned(), values.into());
+}
