@@ -1,11 +1,13 @@
 //! GitHub: github.com, GitHub Enterprise Server, ghe.com
 
 mod about;
+mod branch_prs;
 mod branches;
 mod checks;
 mod commit;
 mod commits;
 mod contents;
+mod overview;
 mod protection;
 mod pulls;
 mod repo;
@@ -26,8 +28,8 @@ use super::{
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run, RunFilter, Sha,
-        StatusOpts, Tag, TagOpts,
+        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
+        RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     rest::{Answer, Call, Paging, Rest},
 };
@@ -251,6 +253,10 @@ impl Forge for GitHub {
         self.read_repository(repo).await
     }
 
+    async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
+        self.read_overview(repo, branch).await
+    }
+
     async fn list_branches(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>> {
         self.branch_page(repo, page).await
     }
@@ -299,6 +305,19 @@ impl Forge for GitHub {
         self.find_open_pr(repo, head, base).await
     }
 
+    async fn open_prs_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>> {
+        self.open_at(repo, branch).await
+    }
+
+    async fn merged_pr_at(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        head: &Sha,
+    ) -> Result<Option<PullRequest>> {
+        self.merged_at(repo, branch, head).await
+    }
+
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         let merged = self.merge(repo, number, opts).await;
         self.new_name(repo, merged).await
@@ -341,6 +360,10 @@ impl Forge for GitHub {
         page: Page,
     ) -> Result<Listing<Commit>> {
         self.commit_page(repo, rev, path, page).await
+    }
+
+    async fn ahead(&self, repo: &RepoId, base: &str, head: &str) -> Result<u64> {
+        self.commits_ahead(repo, base, head).await
     }
 
     async fn compare(&self, repo: &RepoId, base: &str, head: &str) -> Result<Comparison> {
