@@ -301,6 +301,7 @@ async fn read(
                 current: Some(file.sha.clone()),
             },
             message: format!("`{path}` has changed: it is {} now, not {seen}", file.sha),
+            status: None,
         }
         .into()),
         _ => Ok(file),
