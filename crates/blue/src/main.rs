@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod env;
+mod mcp;
 mod render;
 mod telemetry;
 mod version;

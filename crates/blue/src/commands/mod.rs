@@ -3,6 +3,7 @@
 mod completions;
 mod forge;
 mod man;
+mod mcp;
 mod sandbox;
 mod tools;
 mod up;
@@ -18,6 +19,7 @@ use crate::{env::Env, render::Screen};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Up(up::Args),
+    Mcp(mcp::Args),
 
     #[command(subcommand)]
     Forge(forge::Command),
@@ -90,18 +92,21 @@ impl<E: Into<ToolError>> From<E> for Stop {
 
 /// Run a command to its end
 pub(crate) fn run(call: Call, cx: &Cx) -> Result<(), Stop> {
+    match call {
+        Call::Tool(call) => finish(tools::run(cx, call)),
+        Call::Command(Command::Up(args)) => finish(up::run(cx, args)),
+        Call::Command(Command::Mcp(args)) => mcp::run(cx, &args),
+        Call::Command(Command::Forge(command)) => finish(forge::run(cx, command)),
+        Call::Command(Command::Sandbox(args)) => finish(sandbox::run(cx, args)),
+        Call::Command(Command::Completions(args)) => completions::run(cx, &args),
+        Call::Command(Command::Man(args)) => man::run(cx, args),
+    }
+}
+
+fn finish(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
-    runtime.block_on(async {
-        match call {
-            Call::Tool(call) => tools::run(cx, call).await,
-            Call::Command(Command::Up(args)) => up::run(cx, args).await,
-            Call::Command(Command::Forge(command)) => forge::run(cx, command).await,
-            Call::Command(Command::Sandbox(args)) => sandbox::run(cx, args).await,
-            Call::Command(Command::Completions(args)) => completions::run(cx, &args),
-            Call::Command(Command::Man(args)) => man::run(cx, args),
-        }
-    })
+    runtime.block_on(work)
 }

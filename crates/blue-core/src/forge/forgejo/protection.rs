@@ -42,6 +42,10 @@ pub(super) struct Rule {
     block_on_outdated_branch: bool,
     #[serde(deserialize_with = "wire::or_default")]
     block_on_rejected_reviews: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    block_on_official_review_requests: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    ignore_stale_approvals: bool,
 }
 
 impl Rule {
@@ -82,13 +86,11 @@ impl Rule {
             merge_whitelist: self
                 .enable_merge_whitelist
                 .then(|| who(self.merge_whitelist_usernames, self.merge_whitelist_teams)),
-            required_checks: if self.enable_status_check {
-                self.status_check_contexts
-            } else {
-                Vec::new()
-            },
+            required_checks: required(self.enable_status_check, self.status_check_contexts),
             require_up_to_date: self.block_on_outdated_branch,
             block_on_rejected_reviews: self.block_on_rejected_reviews,
+            block_on_review_requests: self.block_on_official_review_requests,
+            ignore_stale_approvals: self.ignore_stale_approvals,
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),
@@ -110,7 +112,7 @@ impl Forgejo {
             Err(error) => return Err(error),
         };
         if !row.protected {
-            return Ok(Protection::none());
+            return Ok(unprotected(&row));
         }
         if let Some(rule) = self.rule_of(repo, branch, &row).await? {
             return Ok(rule.into_model(Some(&row)));
@@ -158,7 +160,7 @@ impl Forgejo {
 /// What a branch and all rules of its repository tell together
 pub(super) fn combined(row: WireBranch, rules: Option<Vec<Rule>>) -> Protection {
     if !row.protected {
-        return Protection::none();
+        return unprotected(&row);
     }
     let mut rules = rules.unwrap_or_default();
     let named = &row.effective_branch_protection_name;
@@ -172,20 +174,34 @@ pub(super) fn combined(row: WireBranch, rules: Option<Vec<Rule>>) -> Protection 
     }
 }
 
+/// No rule, but still a caller who may or may not write
+fn unprotected(row: &WireBranch) -> Protection {
+    Protection {
+        can_push: row.user_can_push,
+        can_merge: row.user_can_merge,
+        ..Protection::none()
+    }
+}
+
 /// What the branch itself tells those who may not see its rule
 fn told_by(row: WireBranch) -> Protection {
     Protection {
         protected: true,
         required_approvals: row.required_approvals,
-        required_checks: if row.enable_status_check {
-            row.status_check_contexts
-        } else {
-            Vec::new()
-        },
+        required_checks: required(row.enable_status_check, row.status_check_contexts),
         can_push: row.user_can_push,
         can_merge: row.user_can_merge,
         partial: true,
         ..Protection::none()
+    }
+}
+
+/// A rule that wants checks and names none wants all there are, and at least one
+fn required(enabled: bool, contexts: Vec<String>) -> Vec<String> {
+    match enabled {
+        true if contexts.is_empty() => vec!["*".to_owned()],
+        true => contexts,
+        false => Vec::new(),
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) struct WirePull {
     #[serde(default, deserialize_with = "wire::or_default")]
     mergeable: bool,
     merge_commit_sha: Option<String>,
+    merge_base: Option<String>,
     changed_files: Option<u64>,
     head: Option<WireSide>,
     base: Option<WireSide>,
@@ -85,6 +86,8 @@ impl From<WirePull> for PullRequest {
         } else {
             PrState::Open
         };
+        let base_repo = row.base.as_ref().and_then(|base| base.repo.as_ref());
+        let archived = base_repo.is_some_and(|repo| repo.archived);
         Self {
             number: row.number,
             draft: row.draft.unwrap_or_else(|| has_draft_prefix(&row.title)),
@@ -99,6 +102,9 @@ impl From<WirePull> for PullRequest {
             } else {
                 Mergeable::Unknown
             },
+            merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
+            blocked: false,
+            archived,
             merge_sha: row
                 .merge_commit_sha
                 .filter(|_| row.merged)

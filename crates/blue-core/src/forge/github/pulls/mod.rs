@@ -29,6 +29,8 @@ pub(super) struct WirePull {
     merged_at: Option<Timestamp>,
     /// `null` while GitHub computes it, and in lists
     mergeable: Option<bool>,
+    /// Missing in lists
+    mergeable_state: Option<String>,
     merge_commit_sha: Option<wire::Oid>,
     changed_files: Option<u64>,
     head: WireSide,
@@ -99,6 +101,9 @@ impl From<WirePull> for PullRequest {
             head: row.head.into_model(),
             base: row.base.into_model(),
             mergeable,
+            merge_base: None,
+            blocked: row.mergeable_state.as_deref() == Some("blocked"),
+            archived: false,
             merge_sha: merge_sha.map(|s| s.0),
             changed_files: row.changed_files,
             author: wire::login(row.user),
