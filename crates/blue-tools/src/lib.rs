@@ -9,6 +9,7 @@ pub mod error;
 pub mod page;
 mod path;
 pub mod reply;
+pub mod rows;
 pub mod schema;
 pub mod tool;
 pub mod tools;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::model::{EntryKind, Host, Sha};
+use super::{
+    allow::NotAllowed,
+    model::{EntryKind, Host, Sha},
+};
 
 /// Every message of a forge in here went through `text::clean_line` and is otherwise whole
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +52,9 @@ pub enum ForgeError {
     /// Only GET and HEAD are allowed
     #[error("read-only: {method} is not sent to {host}")]
     ReadOnly { host: Host, method: String },
+    /// The owner or the repository is not on the list of those that may be touched
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
     /// The repository was renamed: a write is never redirected
     #[error("{what} has moved to {to}")]
     Moved { what: String, to: String },

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blue_core::{
     clock::SystemClock,
     forge::{
+        allow::Allow,
         model::Host,
         open::{Forges, Settings},
         token::Vars,
@@ -14,24 +15,7 @@ use blue_core::{
 use blue_testkit::{Cx as Lab, Repo, Result, User};
 use blue_tools::{Cx, ErrorCode, ToolError, tools};
 use serde_json::{Map, Value, json};
-
-/// Every tool that advice may name
-const NAMES: &[&str] = &[
-    "repo_status",
-    "branch_list",
-    "branch_delete",
-    "branch_protection_get",
-    "pr_list",
-    "pr_create",
-    "pr_verify",
-    "pr_merge",
-    "dir_list",
-    "file_read",
-    "file_write_branch",
-    "file_delete",
-    "tag_create",
-    "workflow_run_status",
-];
+use url::Url;
 
 /// One user's tools; the repository of the test is filled in where none is named
 pub(crate) struct Desk {
@@ -61,8 +45,18 @@ impl Desk {
         repo: &Repo,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
+        Self::at(&lab.lab.server().url, lab, user, repo, change)
+    }
+
+    /// The same through something that stands before the server
+    pub(crate) fn at(
+        url: &Url,
+        lab: &Lab,
+        user: &User,
+        repo: &Repo,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let home = tempfile::tempdir().expect("a folder can be made");
-        let url = &lab.lab.server().url;
         let host = Host::of_url(url).expect("a server's URL has a host");
         let (kind, api) = if lab.backend.is_github() {
             ("github", "api/v3")
@@ -79,6 +73,7 @@ impl Desk {
         let mut settings = Settings {
             home: home.path().to_owned(),
             vars: Vars::default(),
+            allow: Allow::everything(),
             http: HttpConfig::default(),
             cache: false,
             git_credentials: false,
@@ -121,7 +116,7 @@ impl Desk {
         let steps = answer["next_steps"].as_array().cloned().unwrap_or_default();
         for step in steps {
             let step = step.as_str().expect("a step is a text").to_owned();
-            let named = NAMES.iter().any(|name| step.contains(name));
+            let named = tools::ALL.iter().any(|tool| step.contains(tool.name()));
             assert!(named, "{}: `{step}` names no tool", tool.name());
         }
         Ok(answer)

@@ -9,9 +9,9 @@ use crate::forge::{
     rest::Answer,
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct WireBranch {
-    name: String,
+    pub(super) name: String,
     commit: wire::Pointer,
     #[serde(default)]
     pub(super) protected: bool,
@@ -19,12 +19,12 @@ pub(super) struct WireBranch {
 }
 
 /// What anybody who can read the branch may know of its classic protection
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Summary {
     pub(super) required_status_checks: Option<SummaryChecks>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct SummaryChecks {
     #[serde(default)]
     pub(super) contexts: Vec<String>,

@@ -207,8 +207,20 @@ impl GitHub {
         base: &str,
         head: &str,
     ) -> Result<Comparison> {
+        self.compare_part(repo, base, head, None).await
+    }
+
+    /// With no more than so many commits
+    pub(super) async fn compare_part(
+        &self,
+        repo: &RepoId,
+        base: &str,
+        head: &str,
+        commits: Option<u32>,
+    ) -> Result<Comparison> {
         let found: WireCompare = self
             .get(repo, &["compare", &format!("{base}...{head}")])
+            .query_opt("per_page", commits)
             .what(format!("`{base}` or `{head}` of `{repo}`"))
             .send()
             .await?

@@ -1,11 +1,13 @@
 //! GitHub: github.com, GitHub Enterprise Server, ghe.com
 
 mod about;
+mod branch_prs;
 mod branches;
 mod checks;
 mod commit;
 mod commits;
 mod contents;
+mod overview;
 mod protection;
 mod pulls;
 mod repo;
@@ -22,11 +24,12 @@ use url::Url;
 
 use super::{
     About, Endpoint, Forge, ForgeError, ForgeType, Result,
+    allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run, RunFilter, Sha,
-        StatusOpts, Tag, TagOpts,
+        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
+        RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     rest::{Answer, Call, Paging, Rest},
 };
@@ -79,6 +82,13 @@ impl GitHub {
             )
             .cached();
         Self { rest }
+    }
+
+    /// Touch only what is allowed
+    #[must_use]
+    pub fn allowing(mut self, allow: Allow) -> Self {
+        self.rest = self.rest.allowing(allow);
+        self
     }
 
     fn get(&self, repo: &RepoId, tail: &[&str]) -> Call<'_> {
@@ -154,11 +164,12 @@ impl GitHub {
     async fn new_name<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
         match result {
             Err(ForgeError::Moved { what, to }) => {
-                let found = self.wire_repo(repo).await;
-                Err(ForgeError::Moved {
-                    what,
-                    to: found.map_or(to, |found| format!("`{}`", found.full_name())),
-                })
+                let to = match self.wire_repo(repo).await {
+                    Ok(found) => format!("`{}`", found.full_name()),
+                    Err(refused @ ForgeError::NotAllowed(_)) => return Err(refused),
+                    Err(_) => to,
+                };
+                Err(ForgeError::Moved { what, to })
             }
             other => other,
         }
@@ -238,6 +249,10 @@ impl Forge for GitHub {
         self.read_repository(repo).await
     }
 
+    async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
+        self.read_overview(repo, branch).await
+    }
+
     async fn list_branches(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>> {
         self.branch_page(repo, page).await
     }
@@ -286,6 +301,19 @@ impl Forge for GitHub {
         self.find_open_pr(repo, head, base).await
     }
 
+    async fn open_prs_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>> {
+        self.open_at(repo, branch).await
+    }
+
+    async fn merged_pr_at(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        head: &Sha,
+    ) -> Result<Option<PullRequest>> {
+        self.merged_at(repo, branch, head).await
+    }
+
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         let merged = self.merge(repo, number, opts).await;
         self.new_name(repo, merged).await
@@ -328,6 +356,10 @@ impl Forge for GitHub {
         page: Page,
     ) -> Result<Listing<Commit>> {
         self.commit_page(repo, rev, path, page).await
+    }
+
+    async fn ahead(&self, repo: &RepoId, base: &str, head: &str) -> Result<u64> {
+        self.commits_ahead(repo, base, head).await
     }
 
     async fn compare(&self, repo: &RepoId, base: &str, head: &str) -> Result<Comparison> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use blue_sandbox::{Config, Flavor, Seed};
 use blue_tools::{ErrorCode, ToolError};
 pub(super) use listen::Listen;
-pub(super) use serve::{Ready, serve};
+pub(super) use serve::{Asked, Ready, serve};
 
 use super::{Cx, Stop};
 use crate::render::{Page, Report, Style};

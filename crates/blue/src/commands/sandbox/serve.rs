@@ -101,7 +101,8 @@ fn not_started(error: Error) -> ToolError {
 }
 
 /// The signals that mean "please stop"
-struct Asked {
+#[derive(Debug)]
+pub(crate) struct Asked {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -113,7 +114,7 @@ struct Asked {
 
 impl Asked {
     #[cfg(unix)]
-    fn listen() -> Result<Self, ToolError> {
+    pub(crate) fn listen() -> Result<Self, ToolError> {
         use tokio::signal::unix::{SignalKind, signal};
 
         let failed = |source| {
@@ -127,7 +128,7 @@ impl Asked {
     }
 
     #[cfg(unix)]
-    async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -137,12 +138,12 @@ impl Asked {
 
     #[cfg(not(unix))]
     #[expect(clippy::unnecessary_wraps, reason = "signals can fail elsewhere")]
-    fn listen() -> Result<Self, ToolError> {
+    pub(crate) fn listen() -> Result<Self, ToolError> {
         Ok(Self {})
     }
 
     #[cfg(not(unix))]
-    async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         // Without a handler there is nothing to wait for but the end of the process.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

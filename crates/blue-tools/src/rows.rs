@@ -1,0 +1,131 @@
+//! Rows that more than one tool lists
+
+use blue_core::forge::model::{Branch, PrState, PullRequest};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Cell, Page, Style};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BranchRow {
+    pub name: String,
+    pub sha: String,
+}
+
+impl From<Branch> for BranchRow {
+    fn from(branch: Branch) -> Self {
+        Self {
+            name: branch.name,
+            sha: branch.sha.to_string(),
+        }
+    }
+}
+
+impl BranchRow {
+    pub const HEAD: &'static [&'static str] = &["BRANCH", "COMMIT"];
+
+    pub fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::from(&self.name),
+            Cell::new(short(&self.sha), Style::Dim),
+        ]
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PrRow {
+    pub number: u64,
+    pub title: String,
+    /// `open`, `closed` or `merged`
+    pub state: String,
+    pub head_branch: String,
+    pub base_branch: String,
+    pub draft: bool,
+    pub html_url: String,
+}
+
+impl From<PullRequest> for PrRow {
+    fn from(pr: PullRequest) -> Self {
+        Self {
+            number: pr.number,
+            title: cut(pr.title),
+            state: pr_state(pr.state).to_owned(),
+            head_branch: pr.head.branch,
+            base_branch: pr.base.branch,
+            draft: pr.draft,
+            html_url: pr.html_url,
+        }
+    }
+}
+
+impl PrRow {
+    pub const HEAD: &'static [&'static str] = &["PR", "TITLE", "HEAD", "BASE", "STATE"];
+
+    pub fn cells(&self) -> Vec<Cell> {
+        let (state, style) = match self.state.as_str() {
+            "open" if self.draft => ("draft", Style::Dim),
+            "open" => ("open", Style::Good),
+            other => (other, Style::Dim),
+        };
+        vec![
+            Cell::new(&format!("#{}", self.number), Style::Bold).linked(&self.html_url),
+            Cell::from(&self.title),
+            Cell::from(&self.head_branch),
+            Cell::from(&self.base_branch),
+            Cell::new(state, style),
+        ]
+    }
+}
+
+/// Bytes of a title in a list: a row stays small whatever people write
+const TITLE: usize = 100;
+
+fn cut(mut title: String) -> String {
+    if title.len() > TITLE {
+        title.truncate(title.floor_char_boundary(TITLE - '…'.len_utf8()));
+        title.push('…');
+    }
+    title
+}
+
+/// One word for where a pull request stands
+pub fn pr_state(state: PrState) -> &'static str {
+    match state {
+        PrState::Open => "open",
+        PrState::Closed => "closed",
+        PrState::Merged => "merged",
+    }
+}
+
+/// As much of a commit id as people read
+pub fn short(sha: &str) -> &str {
+    sha.get(..10).unwrap_or(sha)
+}
+
+/// `1 branch`, `2 branches`
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Say under a table that it is not all, and how to see the rest
+pub fn more(page: &mut Page, shown: usize, total: Option<u64>, next_page: Option<u32>) {
+    let Some(next) = next_page else { return };
+    let all = total.map_or(String::new(), |total| format!(" of {total}"));
+    page.line(
+        &format!("{shown}{all} shown; `--page {next}` shows more"),
+        Style::Dim,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_cut_between_characters() {
+        assert_eq!(cut("short".to_owned()), "short");
+        let long = cut("é".repeat(80));
+        assert_eq!((long.len() <= TITLE, long.ends_with("é…")), (true, true));
+        assert_eq!(cut("x".repeat(100)).len(), 100);
+    }
+}

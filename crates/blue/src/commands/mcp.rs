@@ -1,0 +1,182 @@
+//! `blue mcp`
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use blue_core::{clock::SystemClock, forge::open::Forges, secret::Secret};
+use blue_tools::{ErrorCode, ToolError, tools};
+use serde::Serialize;
+use tokio::{net::TcpListener, runtime};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Cx, Stop,
+    sandbox::{Asked, Listen},
+};
+use crate::{
+    mcp::{
+        Choice, Server, Toolbox,
+        door::{
+            http::{self, Guard},
+            stdio,
+        },
+    },
+    render::{Page, Report, Style},
+};
+
+/// Serve the tools to an agent, by the Model Context Protocol
+///
+/// On stdin and stdout, as clients start it; or with `--http` at an address, where it answers at
+/// `/mcp`. Revisions 2025-03-26 to 2026-07-28 are spoken. Logs go to stderr.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Serve these tools only, by name
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    tools: Vec<String>,
+    /// Serve these sets of tools only: `pr` is every `pr_…`
+    #[arg(long, value_name = "SET", value_delimiter = ',')]
+    toolset: Vec<String>,
+    /// Leave these tools or sets of tools out
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    exclude: Vec<String>,
+    /// Serve only what changes nothing, and let nothing else through to a forge
+    #[arg(long)]
+    read_only: bool,
+    /// Listen here instead of stdin; this machine only, unless there is a token
+    #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
+    http: Option<Listen>,
+    /// File with the token that HTTP clients must send as `Authorization: Bearer`
+    #[arg(long, value_name = "FILE", requires = "http")]
+    bearer_file: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  claude mcp add blue -- blue mcp
+  blue mcp --read-only --toolset repo,pr
+  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt";
+
+/// How long answers may still take once the program is asked to stop
+const LAST: Duration = Duration::from_secs(2);
+
+/// Runs until its client goes away; the runtime is its own, since stdio needs a single thread
+pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
+    let server = server(cx, args)?;
+    let mut builder = match args.http {
+        None => runtime::Builder::new_current_thread(),
+        Some(_) => runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
+    let served = runtime.block_on(async {
+        match args.http {
+            None => on_stdio(server).await,
+            Some(listen) => on_http(cx, args, listen, server).await,
+        }
+    });
+    // A read of stdin that nobody waits for any more must not keep the program alive.
+    runtime.shutdown_background();
+    served
+}
+
+fn server(cx: &Cx, args: &Args) -> Result<Server, ToolError> {
+    let choice = Choice {
+        tools: args.tools.clone(),
+        sets: args.toolset.clone(),
+        exclude: args.exclude.clone(),
+        read_only: args.read_only,
+    };
+    let tools = Toolbox::new(tools::ALL, &choice)?;
+    let mut settings = cx.env.forges()?;
+    settings.http.read_only |= args.read_only;
+    let clock = Arc::new(SystemClock);
+    let forges = Forges::new(settings, cx.env.cwd(), clock.clone());
+    let calls =
+        blue_tools::Cx::new(Arc::new(forges), clock, cx.env.cwd()).read_only(args.read_only);
+    Ok(Server::new(tools, Arc::new(move |_| Ok(calls.clone()))))
+}
+
+async fn on_stdio(server: Server) -> Result<(), Stop> {
+    let mut asked = Asked::listen()?;
+    let stop = CancellationToken::new();
+    let (input, output) = rmcp::transport::io::stdio_pipes();
+    let mut served = std::pin::pin!(stdio::serve(server, input, output, stop.clone()));
+    tokio::select! {
+        () = &mut served => return Ok(()),
+        () = asked.stop() => stop.cancel(),
+    }
+    served.await;
+    Ok(())
+}
+
+async fn on_http(cx: &Cx, args: &Args, listen: Listen, server: Server) -> Result<(), Stop> {
+    let mut asked = Asked::listen()?;
+    let address = listen.address();
+    let bearer = args.bearer_file.as_ref().map(|file| bearer(cx, file));
+    let guard = match (address.ip().is_loopback(), bearer.transpose()?) {
+        (true, bearer) => Guard::loopback(bearer),
+        (false, Some(bearer)) => Guard::public(bearer),
+        (false, None) => {
+            let message = format!("`{address}` can be reached from other machines");
+            return Err(ToolError::new(ErrorCode::Usage, message)
+                .with_hint("name a token that clients must send with `--bearer-file`, or listen on 127.0.0.1")
+                .into());
+        }
+    };
+    let failed = |source| {
+        ToolError::new(ErrorCode::Io, format!("could not listen on {address}"))
+            .with_source(source)
+            .with_hint("choose another address with `--http`; port 0 is any free one")
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let url = format!(
+        "http://{}{}",
+        listener.local_addr().map_err(failed)?,
+        http::PATH
+    );
+    cx.screen.show(&Ready { url }).map_err(Stop::Output)?;
+
+    let stop = CancellationToken::new();
+    let router = http::router(server, guard, stop.clone());
+    let served =
+        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let mut served = std::pin::pin!(served.into_future());
+    tokio::select! {
+        ended = &mut served => return ended.map_err(|source| failed(source).into()),
+        () = asked.stop() => stop.cancel(),
+    }
+    // Whoever keeps a connection open does not keep the program.
+    let _ = tokio::time::timeout(LAST, served).await;
+    Ok(())
+}
+
+fn bearer(cx: &Cx, file: &PathBuf) -> Result<Secret, ToolError> {
+    let file = cx.env.cwd().join(file);
+    let wrong = |what: &str| {
+        let message = format!("--bearer-file: `{}` {what}", file.display());
+        ToolError::new(ErrorCode::Config, message)
+    };
+    let text = std::fs::read_to_string(&file)
+        .map_err(|source| wrong("cannot be read").with_source(source))?;
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(
+            wrong("holds no token").with_hint("write one line of letters and digits into it")
+        );
+    }
+    Ok(Secret::new(token))
+}
+
+#[derive(Debug, Serialize)]
+struct Ready {
+    url: String,
+}
+
+impl Report for Ready {
+    fn page(&self, page: &mut Page) {
+        page.line(&format!("MCP is served at {}", self.url), Style::Bold)
+            .line("Ctrl-C stops it.", Style::Dim);
+    }
+}

@@ -1,0 +1,236 @@
+//! Who may come in over HTTP
+
+use axum::{body::Body, response::Response};
+use blue_core::secret::Secret;
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts, uri::Authority};
+
+/// What is asked of a request before it is read
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    names: Names,
+    bearer: Option<Secret>,
+}
+
+/// Which names the server may be called by
+#[derive(Debug, Clone, Copy)]
+enum Names {
+    /// This machine's own: a page from elsewhere that made its name point here is not let in
+    Loopback,
+    /// Any; whoever has no token is not let in anyway
+    Any,
+}
+
+/// Why a request is not let in
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Host,
+    Origin,
+    NoToken,
+    WrongToken,
+}
+
+impl Guard {
+    /// For this machine alone
+    pub(crate) fn loopback(bearer: Option<Secret>) -> Self {
+        let names = Names::Loopback;
+        Self { names, bearer }
+    }
+
+    /// For everybody who has the token
+    pub(crate) fn public(bearer: Secret) -> Self {
+        Self {
+            names: Names::Any,
+            bearer: Some(bearer),
+        }
+    }
+
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = host(parts);
+        if let Names::Loopback = self.names
+            && !host.as_deref().is_some_and(is_loopback)
+        {
+            return Err(Refusal::Host);
+        }
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            let origin = origin.to_str().ok().and_then(origin_host);
+            let known = match (self.names, origin) {
+                (_, None) => false,
+                (Names::Loopback, Some(origin)) => is_loopback(&origin),
+                (Names::Any, origin) => origin == host,
+            };
+            if !known {
+                return Err(Refusal::Origin);
+            }
+        }
+        match (&self.bearer, token(&parts.headers)) {
+            (None, _) => Ok(()),
+            (Some(_), None) => Err(Refusal::NoToken),
+            (Some(secret), Some(sent)) if same(secret.expose(), sent) => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::WrongToken),
+        }
+    }
+}
+
+/// The name that the client called, without its port
+fn host(parts: &Parts) -> Option<String> {
+    let named = parts.headers.get(header::HOST);
+    let authority = match named {
+        Some(host) => host.to_str().ok()?.parse::<Authority>().ok()?,
+        None => parts.uri.authority()?.clone(),
+    };
+    Some(authority.host().to_lowercase())
+}
+
+fn origin_host(origin: &str) -> Option<String> {
+    let uri: Uri = origin.parse().ok()?;
+    let web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let host = uri.host().filter(|_| web)?;
+    Some(host.to_lowercase())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_matches(['[', ']']);
+    host == "localhost"
+        || bare
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback())
+}
+
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Compare without telling by the time it takes how much was right
+fn same(secret: &str, sent: &str) -> bool {
+    let pairs = secret.bytes().zip(sent.bytes());
+    let wrong = pairs.fold(0, |wrong, (a, b)| wrong | (a ^ b));
+    secret.len() == sent.len() && wrong == 0
+}
+
+impl From<Refusal> for Response {
+    fn from(refusal: Refusal) -> Self {
+        let (status, text, challenge) = match refusal {
+            Refusal::Host => (
+                StatusCode::FORBIDDEN,
+                "this server does not go by the name in `Host`",
+                None,
+            ),
+            Refusal::Origin => (
+                StatusCode::FORBIDDEN,
+                "pages of this `Origin` may not call this server",
+                None,
+            ),
+            Refusal::NoToken => (
+                StatusCode::UNAUTHORIZED,
+                "a bearer token is needed",
+                Some("Bearer"),
+            ),
+            Refusal::WrongToken => (
+                StatusCode::UNAUTHORIZED,
+                "the bearer token is not the right one",
+                Some("Bearer error=\"invalid_token\""),
+            ),
+        };
+        let mut response = Self::new(Body::from(format!("{text}\n")));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(header::CONTENT_TYPE, kind);
+        if let Some(challenge) = challenge {
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static(challenge),
+            );
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(guard: &Guard, headers: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut request = http::Request::builder().uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        guard.check(&request.body(()).unwrap().into_parts().0)
+    }
+
+    #[test]
+    fn a_local_server_is_called_by_local_names() {
+        let guard = Guard::loopback(None);
+        let host = |host| checked(&guard, &[("host", host)]);
+        for good in [
+            "localhost",
+            "localhost:80",
+            "127.0.0.1:1",
+            "[::1]:8",
+            "LOCALHOST:8",
+        ] {
+            assert_eq!(host(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "example.org",
+            "localhost.example.org",
+            "10.0.0.1",
+            "",
+            "a b",
+            "127.0.0.1.nip.io",
+        ] {
+            assert_eq!(host(bad), Err(Refusal::Host), "{bad}");
+        }
+        assert_eq!(checked(&guard, &[]), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_not_let_in() {
+        let guard = Guard::loopback(None);
+        let origin = |origin| checked(&guard, &[("host", "localhost:3"), ("origin", origin)]);
+        for good in [
+            "http://localhost:6274",
+            "http://127.0.0.1",
+            "https://[::1]:1",
+        ] {
+            assert_eq!(origin(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "https://example.org",
+            "null",
+            "",
+            "file://localhost",
+            "localhost",
+            "http://localhost.evil.org",
+        ] {
+            assert_eq!(origin(bad), Err(Refusal::Origin), "{bad}");
+        }
+        let public = Guard::public(Secret::new("s"));
+        let origin = |origin| {
+            let headers = [
+                ("host", "a.org:3"),
+                ("origin", origin),
+                ("authorization", "Bearer s"),
+            ];
+            checked(&public, &headers)
+        };
+        assert_eq!(origin("https://a.org"), Ok(()));
+        assert_eq!(origin("https://b.org"), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn a_token_is_asked_for() {
+        let guard = Guard::public(Secret::new("right"));
+        let sent = |value| checked(&guard, &[("host", "a.org"), ("authorization", value)]);
+        assert_eq!(checked(&guard, &[("host", "a.org")]), Err(Refusal::NoToken));
+        assert_eq!(sent("Bearer right"), Ok(()));
+        assert_eq!(sent("bearer right"), Ok(()));
+        assert_eq!(sent("Bearer wrong"), Err(Refusal::WrongToken));
+        assert_eq!(sent("Bearer right!"), Err(Refusal::WrongToken));
+        assert_eq!(sent("Bearer "), Err(Refusal::WrongToken));
+        assert_eq!(sent("Basic right"), Err(Refusal::NoToken));
+        assert_eq!(sent("right"), Err(Refusal::NoToken));
+    }
+}

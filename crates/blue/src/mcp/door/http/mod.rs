@@ -1,0 +1,210 @@
+//! Streamable HTTP: one address for clients of both eras, and no sessions
+
+mod guard;
+mod running;
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use rmcp::{
+    ServerHandler,
+    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use guard::Guard;
+use running::Register;
+pub(crate) use running::Running;
+
+use super::wire::{self, Incoming};
+
+/// Where the one address is
+pub(crate) const PATH: &str = "/mcp";
+const VERSION: &str = "mcp-protocol-version";
+const JSON: &str = "application/json";
+const MODERN: &str = "2026-07-28";
+
+type Bytes = axum::body::Bytes;
+
+/// Answers at [`PATH`]; `stop` ends what is still being answered
+pub(crate) fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Router
+where
+    S: ServerHandler + Clone,
+{
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(super::MAX_MESSAGE)
+        .with_cancellation_token(stop)
+        // The guard has looked at them already, and at more than names.
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let sessions = Arc::new(NeverSessionManager::default());
+    let door = Arc::new(Door {
+        guard,
+        running: Register::default(),
+        inner: StreamableHttpService::new(move || Ok(server.clone()), sessions, config),
+    });
+    let answer = move |request: Request| {
+        let door = Arc::clone(&door);
+        async move { door.answer(request).await }
+    };
+    Router::new().route(PATH, any(answer))
+}
+
+struct Door<S> {
+    guard: Guard,
+    /// Calls of older clients, which say it when they no longer want an answer
+    running: Register,
+    inner: StreamableHttpService<S, NeverSessionManager>,
+}
+
+impl<S: ServerHandler> Door<S> {
+    async fn answer(&self, request: Request) -> Response {
+        let (mut parts, body) = request.into_parts();
+        if let Err(refusal) = self.guard.check(&parts) {
+            return refusal.into();
+        }
+        anything_is_fine(&mut parts.headers);
+        // The library's own answer to what is no message at all: 405, 406, 415.
+        if parts.method != Method::POST || !is_json(&parts.headers) {
+            return self.pass_on(parts, Bytes::new()).await;
+        }
+        let Ok(body) = axum::body::to_bytes(body, super::MAX_MESSAGE).await else {
+            let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, wire::invalid(None, message));
+        };
+        match wire::read(&body) {
+            Err(error) => refuse(StatusCode::BAD_REQUEST, error),
+            Ok(Incoming::One(value)) => self.one(parts, value, body).await,
+            Ok(Incoming::Batch(items)) => self.batch(parts, items).await,
+        }
+    }
+
+    async fn one(&self, mut parts: Parts, value: Value, body: Bytes) -> Response {
+        let modern = is_modern(&parts.headers, &value);
+        let message = match wire::message(value) {
+            Ok(message) => message,
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, error),
+        };
+        if !modern {
+            self.watch(&mut parts, &message);
+        }
+        self.pass_on(parts, body).await
+    }
+
+    /// Keep track of what an older client may call off, or call it off
+    fn watch(&self, parts: &mut Parts, message: &ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let running = self.running.enter(&parts.headers, &request.id);
+                parts.extensions.insert(running);
+            }
+            JsonRpcMessage::Notification(told) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.running.call_off(&parts.headers, id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Several messages at once, as the oldest revision has them
+    async fn batch(&self, parts: Parts, items: Vec<Value>) -> Response {
+        let version = parts.headers.get(VERSION);
+        let allowed = version.is_none_or(|version| version == "2025-03-26");
+        if let Err(error) = wire::check_batch(&items, allowed) {
+            return refuse(StatusCode::BAD_REQUEST, error);
+        }
+        let answers = items.into_iter().map(|item| self.batched(&parts, item));
+        let answers: Vec<Value> = futures_util::future::join_all(answers)
+            .await
+            .into_iter()
+            .flatten()
+            .collect();
+        if answers.is_empty() {
+            return respond(StatusCode::ACCEPTED, Body::empty());
+        }
+        json(StatusCode::OK, &Value::Array(answers))
+    }
+
+    async fn batched(&self, parts: &Parts, mut item: Value) -> Option<Value> {
+        if wire::method(&item) == Some("initialize") {
+            let id = serde_json::from_value(item["id"].take()).ok();
+            let error = wire::invalid(id, "`initialize` cannot be part of a batch");
+            return Some(value(error));
+        }
+        // One answer for all has no room for how far each has come.
+        if let Some(Value::Object(meta)) = item.pointer_mut("/params/_meta") {
+            meta.remove("progressToken");
+        }
+        if let Err(error) = wire::message(item.clone()) {
+            return Some(value(error));
+        }
+        let body = Bytes::from(item.to_string());
+        let answer = self.one(parts.clone(), item, body).await;
+        let body = answer.into_body().collect().await.ok()?.to_bytes();
+        serde_json::from_slice(&body).ok()
+    }
+
+    async fn pass_on(&self, parts: Parts, body: Bytes) -> Response {
+        let request = http::Request::from_parts(parts, Full::new(body));
+        let response: http::Response<BoxBody<Bytes, Infallible>> = self.inner.handle(request).await;
+        response.map(Body::new)
+    }
+}
+
+/// Which era a message belongs to, by the message and not by what clients put beside it
+fn is_modern(headers: &HeaderMap, message: &Value) -> bool {
+    let said = message
+        .pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion")
+        .is_some();
+    let header = headers.get(VERSION).and_then(|v| v.to_str().ok());
+    said || header.is_some_and(|version| version >= MODERN)
+        || wire::method(message) == Some("server/discover")
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    kind.and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| kind.starts_with(JSON))
+}
+
+/// Say in full what `*/*` or nothing at all means
+fn anything_is_fine(headers: &mut HeaderMap) {
+    let accept = headers.get(header::ACCEPT);
+    let anything = accept.is_none_or(|accept| accept.as_bytes() == b"*/*");
+    if anything {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, both);
+    }
+}
+
+fn value(error: JsonRpcError) -> Value {
+    serde_json::to_value(error).expect("an error is made of maps with text keys")
+}
+
+fn refuse(status: StatusCode, error: JsonRpcError) -> Response {
+    json(status, &value(error))
+}
+
+fn json(status: StatusCode, value: &Value) -> Response {
+    let mut response = respond(status, Body::from(value.to_string()));
+    let kind = HeaderValue::from_static(JSON);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+fn respond(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,182 @@
+//! What comes in, looked at before it is believed
+//!
+//! The library behind drops or answers vaguely what it cannot read; here such a message gets the
+//! error that JSON-RPC has for it, with its id where there is one.
+
+use rmcp::{
+    ErrorData,
+    model::{ClientJsonRpcMessage, JsonRpcError, RequestId},
+};
+use serde_json::{Map, Value};
+
+/// Most messages in one batch
+const MAX_BATCH: usize = 100;
+
+/// One message or several
+#[derive(Debug)]
+pub(super) enum Incoming {
+    One(Value),
+    /// Only the oldest revision has these
+    Batch(Vec<Value>),
+}
+
+/// Read a text as JSON
+pub(super) fn read(text: &[u8]) -> Result<Incoming, JsonRpcError> {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    match serde_json::from_slice(text) {
+        Ok(Value::Array(items)) => Ok(Incoming::Batch(items)),
+        Ok(value) => Ok(Incoming::One(value)),
+        Err(error) => {
+            let message = format!("this is not JSON: {error}");
+            Err(JsonRpcError::new(
+                None,
+                ErrorData::parse_error(message, None),
+            ))
+        }
+    }
+}
+
+/// Check the length of a batch, and whether there may be one
+pub(super) fn check_batch(items: &[Value], allowed: bool) -> Result<(), JsonRpcError> {
+    if !allowed {
+        return Err(invalid(
+            None,
+            "batches are part of revision 2025-03-26 only; send one message at a time",
+        ));
+    }
+    match items.len() {
+        0 => Err(invalid(None, "the batch is empty")),
+        1..=MAX_BATCH => Ok(()),
+        n => {
+            let message = format!("a batch of {n} messages; {MAX_BATCH} are taken");
+            Err(invalid(None, message))
+        }
+    }
+}
+
+/// Read one message
+pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, JsonRpcError> {
+    let Value::Object(fields) = &value else {
+        return Err(invalid(None, "a message is a JSON object"));
+    };
+    let id = id(fields)?;
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid(id, "`jsonrpc` must be \"2.0\""));
+    }
+    match fields.get("method") {
+        Some(Value::String(_)) => {}
+        Some(_) => return Err(invalid(id, "`method` must be a string")),
+        None if fields.contains_key("result") || fields.contains_key("error") => {}
+        None => return Err(invalid(id, "`method` is missing")),
+    }
+    if fields
+        .get("params")
+        .is_some_and(|params| !params.is_object())
+    {
+        let error = ErrorData::invalid_params("`params` must be an object", None);
+        return Err(JsonRpcError::new(id, error));
+    }
+    serde_json::from_value(value).map_err(|error| {
+        let message = format!("this is no message of the protocol: {error}");
+        invalid(id, message)
+    })
+}
+
+/// The method of a message that may still be anything
+pub(super) fn method(value: &Value) -> Option<&str> {
+    value.get("method")?.as_str()
+}
+
+fn id(fields: &Map<String, Value>) -> Result<Option<RequestId>, JsonRpcError> {
+    match fields.get("id") {
+        None => Ok(None),
+        Some(Value::String(id)) => Ok(Some(RequestId::String(id.as_str().into()))),
+        Some(Value::Number(number)) if number.is_i64() => {
+            Ok(number.as_i64().map(RequestId::Number))
+        }
+        Some(_) => Err(invalid(None, "an `id` is a string or a whole number")),
+    }
+}
+
+pub(super) fn invalid(
+    id: Option<RequestId>,
+    message: impl Into<std::borrow::Cow<'static, str>>,
+) -> JsonRpcError {
+    JsonRpcError::new(id, ErrorData::invalid_request(message, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (i32, Option<RequestId>) {
+        let error = match read(text.as_bytes()) {
+            Err(error) => error,
+            Ok(Incoming::One(value)) => message(value).unwrap_err(),
+            Ok(Incoming::Batch(items)) => check_batch(&items, true).unwrap_err(),
+        };
+        (error.error.code.0, error.id)
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered_by_the_book() {
+        let seven = Some(RequestId::Number(7));
+        for (text, code, id) in [
+            ("{", -32700, None),
+            ("hello", -32700, None),
+            ("\u{1f980}", -32700, None),
+            ("1", -32600, None),
+            ("null", -32600, None),
+            ("[]", -32600, None),
+            ("{}", -32600, None),
+            (r#"{"id":7,"method":"ping"}"#, -32600, seven.clone()),
+            (
+                r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#,
+                -32600,
+                seven.clone(),
+            ),
+            (r#"{"jsonrpc":"2.0","id":7}"#, -32600, seven.clone()),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":5}"#,
+                -32600,
+                seven.clone(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                -32600,
+                None,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                -32600,
+                None,
+            ),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, None),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":[]}"#,
+                -32602,
+                seven,
+            ),
+        ] {
+            assert_eq!(refused(text), (code, id), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_is_passed_on() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        ] {
+            let Ok(Incoming::One(value)) = read(text.as_bytes()) else {
+                panic!("{text}");
+            };
+            assert!(message(value).is_ok(), "{text}");
+        }
+        assert!(check_batch(&[Value::Null], true).is_ok());
+        assert!(check_batch(&[Value::Null], false).is_err());
+        assert!(check_batch(&vec![Value::Null; MAX_BATCH + 1], true).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! Everything that the program prints
+//!
+//! A command gives a [`Report`]; here it becomes one JSON object or a page for people. With
+//! `--json` an error is an object on stdout too, and stderr has only warnings and logs.
+
+mod layout;
+mod steps;
+mod wait;
+
+use std::{
+    future::Future,
+    io::{self, IsTerminal, Write as _},
+};
+
+use blue_core::text::clean_line;
+use blue_tools::{Answer, Effect, ToolError};
+pub(crate) use blue_tools::{Cell, Page, Style};
+use layout::{Look, laid_out, paint};
+use serde::Serialize;
+pub(crate) use steps::{quoted, typed};
+use terminal_size::{Width, terminal_size_of};
+pub(crate) use wait::News;
+
+use crate::env::Env;
+
+/// What a command has to say
+pub(crate) trait Report: Serialize {
+    fn page(&self, page: &mut Page);
+}
+
+/// Where output goes and how it looks
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    json: bool,
+    look: Look,
+    colour_err: bool,
+    /// Columns of the terminal behind stderr, if it can show a line that moves
+    moving: Option<usize>,
+}
+
+impl Screen {
+    pub(crate) fn new(env: &Env, json: bool) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let colour = env.colour(terminal);
+        let columns = |(Width(columns), _)| usize::from(columns);
+        Self {
+            json,
+            look: Look {
+                colour,
+                links: terminal && colour,
+                width: terminal_size_of(io::stdout()).map(columns),
+            },
+            colour_err: env.colour(io::stderr().is_terminal()),
+            moving: terminal_size_of(io::stderr())
+                .map(columns)
+                .filter(|_| env.moves()),
+        }
+    }
+
+    /// The same, with nothing on stderr that would be torn apart by logs
+    pub(crate) fn still(mut self) -> Self {
+        self.moving = None;
+        self
+    }
+
+    pub(crate) fn colour_err(self) -> bool {
+        self.colour_err
+    }
+
+    /// Print what a command found
+    pub(crate) fn show(self, report: &impl Report) -> io::Result<()> {
+        let text = if self.json {
+            json_line(report)?
+        } else {
+            let mut page = Page::default();
+            report.page(&mut page);
+            laid_out(&page, self.look)
+        };
+        out(&text)
+    }
+
+    /// Print what a tool found, and what could be done next
+    pub(crate) fn answer(self, answer: &Answer) -> io::Result<()> {
+        if self.json {
+            return out(&json_line(&answer.json)?);
+        }
+        out(&laid_out(&answer.page, self.look))?;
+        for step in &answer.next_steps {
+            let line = format!("next: {}", clean_line(&typed(step)));
+            err(&(paint(&line, Style::Dim, self.colour_err) + "\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Wait for a call; on a terminal a line moves until it has ended
+    pub(crate) async fn wait<T>(self, call: impl Future<Output = T>, news: &News) -> T {
+        wait::watch(call, news, self.moving).await
+    }
+
+    /// Ask a person; anything but yes is no
+    pub(crate) fn ask(self, question: &str) -> io::Result<bool> {
+        let question = paint(&clean_line(question), Style::Bold, self.colour_err);
+        err(&format!("{question} [y/N] "))?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Whether there is somebody who can be asked
+    pub(crate) fn can_ask(self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Print one JSON object, whatever was asked for
+    pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+        out(&json_line(value)?)
+    }
+
+    /// Print a failure
+    pub(crate) fn fail(self, error: &ToolError) -> io::Result<()> {
+        if self.json {
+            out(&json_line(&serde_json::json!({ "error": error.json() }))?)
+        } else {
+            err(&error_text(error, self.colour_err))
+        }
+    }
+
+    /// Say something beside the result; never on stdout
+    pub(crate) fn warn(self, text: &str) -> io::Result<()> {
+        err(&labelled("warning", Style::Warn, text, self.colour_err))
+    }
+
+    /// Say that somebody pressed Ctrl-C
+    pub(crate) fn interrupted(self, effect: Effect) -> io::Result<()> {
+        self.warn(match effect {
+            Effect::Read => "interrupted",
+            _ => "interrupted; what was asked for may have happened all the same",
+        })
+    }
+
+    pub(crate) fn notes(self, texts: &[String]) -> io::Result<()> {
+        texts
+            .iter()
+            .try_for_each(|text| err(&labelled("note", Style::Bold, text, self.colour_err)))
+    }
+}
+
+fn error_text(error: &ToolError, colour: bool) -> String {
+    let chain = error.chain().join(": ");
+    let mut text = labelled("error", Style::Bad, &chain, colour);
+    if let Some(hint) = &error.hint {
+        text += &labelled("hint", Style::Bold, &typed(hint), colour);
+    }
+    text
+}
+
+fn labelled(label: &str, style: Style, text: &str, colour: bool) -> String {
+    let label = paint(&format!("{label}:"), style, colour);
+    format!("{label} {}\n", clean_line(text))
+}
+
+fn json_line(value: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string(value)? + "\n")
+}
+
+fn out(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+fn err(text: &str) -> io::Result<()> {
+    io::stderr().lock().write_all(text.as_bytes())
+}
