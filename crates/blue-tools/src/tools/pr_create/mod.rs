@@ -38,7 +38,7 @@ pub struct Input {
     pub head: Option<String>,
     /// Branch they go to [default: the default branch]
     #[arg(long, value_name = "BRANCH")]
-    #[schemars(description = "Default: the default branch")]
+    #[schemars(description = "")]
     pub base: Option<String>,
     /// Text; `-` reads what is piped in
     #[arg(long)]

@@ -39,7 +39,7 @@ pub struct Input {
     pub index: u64,
     /// Wait so long while the forge still computes, at most 300 [default: 10]
     #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
-    #[schemars(description = "While the forge computes mergeability; default 10, at most 300")]
+    #[schemars(description = "While the forge computes; default 10, at most 300")]
     pub wait_seconds: Option<u64>,
 }
 
