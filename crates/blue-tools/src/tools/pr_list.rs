@@ -27,7 +27,7 @@ pub struct Input {
     pub state: State,
     /// Only from this branch, or from `owner:branch` of a fork
     #[arg(long, value_name = "BRANCH")]
-    #[schemars(description = "Source branch, or owner:branch of a fork")]
+    #[schemars(description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
     /// Only into this branch
     #[arg(long, value_name = "BRANCH")]

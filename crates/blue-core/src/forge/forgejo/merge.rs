@@ -77,6 +77,16 @@ impl Watch {
         }
     }
 
+    /// Until the next look: what may change soon is looked at often, what only has to last is not
+    fn pause(&self) -> Duration {
+        let settles = match self.mergeable {
+            _ if self.empty => EMPTY_SETTLES,
+            Mergeable::Yes => YES_SETTLES,
+            _ => return POLL,
+        };
+        settles.saturating_sub(self.since.elapsed())
+    }
+
     fn verdict(&self) -> Option<Mergeability> {
         let quiet = self.since.elapsed();
         if self.empty {
@@ -115,7 +125,7 @@ impl Forgejo {
             if Instant::now() >= end {
                 return Ok(Mergeability::Checking);
             }
-            sleep(POLL.min(end.duration_since(Instant::now()))).await;
+            sleep(watch.pause().min(end.duration_since(Instant::now()))).await;
             pr = self.read_pr(repo, number).await?;
             watch.look(&pr);
         }
@@ -332,6 +342,10 @@ impl Forgejo {
 
     /// The server looks at a count that it brings up to date only some time after a push
     async fn refuse_behind(&self, repo: &RepoId, pr: &PullRequest) -> Result<()> {
+        // The head left the base at its tip: whatever the rule is, it holds.
+        if pr.merge_base.is_some() && pr.merge_base == pr.base.sha {
+            return Ok(());
+        }
         let rule = self.read_protection(repo, &pr.base.branch).await;
         if rule.is_ok_and(|r| r.require_up_to_date) && self.base_has_more(repo, pr).await {
             return Err(ForgeError::NotMergeable {
