@@ -21,9 +21,9 @@ const LONGEST: u32 = 300;
 #[derive(Debug)]
 pub struct WorkflowRunStatus;
 
-/// Tell how CI stands for one branch (default: the default branch), commit, pull request or run
+/// Tell how CI stands for a branch, commit, pull request or run
 ///
-/// Failed jobs come with the end of their log.
+/// Default: the default branch. Failed jobs come with the end of their log.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 pub struct Input {
     #[command(flatten)]
