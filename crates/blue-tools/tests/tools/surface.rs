@@ -173,8 +173,8 @@ fn what_a_model_can_say_a_person_can_type() {
             .collect();
         let schema = tool.input_schema();
         for name in schema["properties"].as_object().unwrap().keys() {
-            // A list of files is for models; a person gives one.
-            if tool.name() == "file_write_branch" && name == "files" {
+            // Lists of files and edits are for models; a person has local files.
+            if tool.name() == "file_write_branch" && ["files", "edits"].contains(&name.as_str()) {
                 continue;
             }
             assert!(
