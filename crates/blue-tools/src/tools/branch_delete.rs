@@ -102,19 +102,19 @@ async fn may_go(repo: &Repo, name: &str, expected: Option<&Sha>) -> Result<Branc
     let branch = branch?;
     stands(&branch, expected)?;
     if name == default {
-        let reason = "it is the default branch".to_owned();
+        let reason = "it is the default branch";
         return Err(refusal(ErrorCode::Forbidden, &branch, reason));
     }
     if branch.protected {
-        let reason = "it is protected".to_owned();
+        let reason = "it is protected";
         return Err(refusal(ErrorCode::Forbidden, &branch, reason));
     }
     let prs = prs?;
     if !prs.is_empty() {
-        return Err(refusal(ErrorCode::Conflict, &branch, in_use(name, &prs)));
+        return Err(refusal(ErrorCode::Conflict, &branch, &in_use(name, &prs)));
     }
     if let Some(reason) = unmerged(repo, &default, &branch).await? {
-        return Err(refusal(ErrorCode::Conflict, &branch, reason));
+        return Err(refusal(ErrorCode::Conflict, &branch, &reason));
     }
     Ok(branch)
 }
@@ -173,7 +173,7 @@ async fn unmerged(repo: &Repo, base: &str, branch: &Branch) -> Result<Option<Str
     })
 }
 
-fn refusal(code: ErrorCode, branch: &Branch, reason: String) -> ToolError {
+fn refusal(code: ErrorCode, branch: &Branch, reason: &str) -> ToolError {
     let message = format!("branch `{}` was not deleted: {reason}", branch.name);
     ToolError::new(code, message).with_hint(format!(
         "to delete it all the same give `force` and `sha` = `{}`",

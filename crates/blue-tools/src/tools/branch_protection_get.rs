@@ -22,6 +22,10 @@ pub struct Input {
 
 /// An unprotected branch is `{"protected": false}` and no more
 #[derive(Debug, Default, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a forge tells"
+)]
 pub struct Output {
     pub protected: bool,
     /// False when there is no such branch yet; a rule may cover it all the same

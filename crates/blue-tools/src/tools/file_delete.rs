@@ -15,8 +15,6 @@ use crate::{
 pub struct FileDelete;
 
 /// Delete a file from a branch
-///
-/// Many files at once: file_write_branch.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 pub struct Input {
     #[command(flatten)]

@@ -14,7 +14,7 @@ pub struct PrMerge;
 
 /// Merge a pull request
 ///
-/// Waits while the forge still checks; fails with the forge's words when it will not merge.
+/// Fails with the forge's words when it will not merge.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 pub struct Input {
     #[command(flatten)]

@@ -200,7 +200,7 @@ fn cut<T, R: From<T>>(list: Listing<T>) -> (Vec<R>, Option<u64>, bool) {
     };
     let rows: Vec<R> = list.items.into_iter().take(SHOWN).map(R::from).collect();
     let shown = rows.len() as u64;
-    let cut = total.map_or(true, |total| total > shown);
+    let cut = total.is_none_or(|total| total > shown);
     (rows, total.filter(|_| cut), cut)
 }
 

@@ -77,6 +77,7 @@ impl Tool for TagCreate {
             Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message,
+                ..
             }) => held_against(&repo, &opts, message).await,
             Err(error) => Err(error.into()),
         }

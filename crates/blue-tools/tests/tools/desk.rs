@@ -116,7 +116,7 @@ impl Desk {
         let steps = answer["next_steps"].as_array().cloned().unwrap_or_default();
         for step in steps {
             let step = step.as_str().expect("a step is a text").to_owned();
-            let named = crate::surface::NAMES.iter().any(|name| step.contains(name));
+            let named = tools::ALL.iter().any(|tool| step.contains(tool.name()));
             assert!(named, "{}: `{step}` names no tool", tool.name());
         }
         Ok(answer)
