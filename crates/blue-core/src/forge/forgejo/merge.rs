@@ -198,8 +198,9 @@ impl Forgejo {
     /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow
     async fn clear(&self, repo: &RepoId, pr: &PullRequest, watch: &mut Watch) {
         let conflict = watch.verdict() == Some(Mergeability::Conflict);
-        if conflict && pr.state == PrState::Open && !self.may_conflict(repo, pr).await {
-            watch.cleared = true;
+        if conflict && pr.state == PrState::Open {
+            // Seldom needed, so it is kept out of every merge's future.
+            watch.cleared = !Box::pin(self.may_conflict(repo, pr)).await;
         }
     }
 
