@@ -18,6 +18,7 @@ pub struct FileDelete;
 ///
 /// For many files: `file_write_branch`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -38,6 +39,11 @@ pub struct Input {
     #[schemars(description = "")]
     pub message: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue file delete docs/old.md --branch topic --sha 3b18e512dba79e4c8300dd08aeb37f8e728b8dad
+  blue file delete docs/old.md --branch topic";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
