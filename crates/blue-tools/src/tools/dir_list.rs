@@ -22,7 +22,7 @@ pub struct Input {
     /// Directory [default: the root of the repository]
     #[arg(default_value = "", hide_default_value = true)]
     #[serde(default)]
-    #[schemars(description = "Default: the root", extend("default" = null))]
+    #[schemars(description = "", extend("default" = null))]
     pub path: String,
     /// Branch, tag or commit [default: the default branch]
     #[arg(long = "ref")]

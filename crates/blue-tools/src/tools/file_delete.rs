@@ -15,8 +15,6 @@ use crate::{
 pub struct FileDelete;
 
 /// Delete a file from a branch
-///
-/// For many files: `file_write_branch`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[command(after_help = EXAMPLES)]
 pub struct Input {

@@ -24,7 +24,7 @@ pub struct FileRead;
 
 /// Read a file
 ///
-/// Text as it is, binary as base64. `sha` goes with a later write or delete.
+/// Its `sha` goes with a later write or delete.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[command(after_help = EXAMPLES)]
 pub struct Input {
