@@ -12,14 +12,18 @@
 )]
 
 mod app;
+mod audit;
 mod backend;
 mod broker;
 pub mod config;
 mod crypto;
 mod http;
+mod oauth;
 mod rng;
 mod store;
+mod sweep;
 mod token;
+mod upstream;
 
 pub use backend::{Backend, Caller, Ended};
 pub use broker::{Broker, Build, Parts, StartError};

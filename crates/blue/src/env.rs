@@ -405,7 +405,7 @@ impl Env {
     }
 
     /// The owners and repositories that may be touched
-    fn allow(&self) -> Result<Allow, ToolError> {
+    pub(crate) fn allow(&self) -> Result<Allow, ToolError> {
         // Empty is not the same as not set here: a mistake must not open everything.
         let Some(list) = self.values.get(BLUE_ALLOW.name) else {
             return Ok(Allow::everything());
