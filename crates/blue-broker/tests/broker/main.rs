@@ -2,5 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod authorize;
+mod browser;
+mod callback;
+mod connections;
+mod consent;
 mod health;
+mod ladder;
 mod setup;
