@@ -19,7 +19,7 @@ async fn a_good_request_leads_to_a_page_that_asks() {
     page.says("A tool")
         .says("127.0.0.1:4711")
         .says("Only go on if you just started this yourself")
-        .says("Not verified")
+        .says("Set up by the people who run this service")
         .says("read and change your repositories");
     let policy = page.header("content-security-policy");
     for part in [

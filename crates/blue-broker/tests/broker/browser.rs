@@ -122,7 +122,7 @@ impl Browser {
 
     /// Go on as long as pages lead to the broker or the forge, and sign in where that is asked
     pub(crate) async fn follow(&mut self, setup: &Setup, mut page: Page, login: &str) -> Page {
-        let forge = Url::parse(setup.sandbox.url()).unwrap();
+        let forge = &setup.forge;
         let broker = Url::parse(&setup.at("/")).unwrap();
         for _ in 0..20 {
             page = match page.next() {
@@ -131,7 +131,7 @@ impl Browser {
                 }
                 Some(_) => return page,
                 None if page.url.path() == "/user/login" => {
-                    let password = format!("{login}-password");
+                    let password = setup.password(login);
                     let hidden = page.hidden();
                     let mut form = pairs(&hidden);
                     form.extend([("user_name", login), ("password", &password)]);

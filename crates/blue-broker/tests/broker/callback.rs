@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{
     browser::{Browser, Page, param},
-    setup::{Setup, good},
+    setup::{Setup, good, tokens},
 };
 
 /// Up to the forge's own page: where it would send the browser
@@ -72,6 +72,24 @@ async fn a_state_counts_once_and_asking_again_shows_the_same_answer() {
     let page = browser.get(&setup, done.as_str()).await;
     assert_eq!(page.next(), None);
     page.says("This sign-in is finished");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_that_was_used_is_not_shown_again() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (done, back) = sent_back(&mut browser, &setup).await;
+    let page = browser.get(&setup, back.as_str()).await;
+    let page = browser.follow(&setup, page, "alice").await;
+    tokens(&setup, "tool", &page.next().unwrap()).await;
+    // The client would take it for theft and lose what it has.
+    for url in [&done, &back] {
+        let page = browser.get(&setup, url.as_str()).await;
+        let page = browser.follow(&setup, page, "alice").await;
+        assert_eq!(page.next(), None);
+        page.says("This sign-in is finished");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,5 +218,56 @@ async fn an_older_grant_with_other_scopes_stops_with_advice() {
         page.says("An older permission is in the way")
             .says("/user/settings/applications");
         assert_eq!(page.next(), None);
+    }
+}
+
+/// What a forge says that gives everything, or that breaks off, and whatever else is asked of it
+async fn forge_that_answers(notifications: u16, scope: &'static str) -> String {
+    use axum::{
+        Json, Router,
+        http::StatusCode,
+        routing::{get, post},
+    };
+    let token = serde_json::json!({
+        "access_token": "a", "refresh_token": "r", "expires_in": 3600, "token_type": "bearer",
+    });
+    let who = serde_json::json!({ "sub": "1", "preferred_username": "alice" });
+    let grant = serde_json::json!({ "active": true, "scope": scope });
+    let status = StatusCode::from_u16(notifications).unwrap();
+    let router = Router::new()
+        .route("/login/oauth/access_token", post(async || Json(token)))
+        .route("/login/oauth/userinfo", get(async || Json(who)))
+        .route("/login/oauth/introspect", post(async || Json(grant)))
+        .route("/api/v1/notifications", get(async move || (status, "[]")));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(axum::serve(listener, router).into_future());
+    format!("http://{address}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_opens_more_than_its_scope_is_thrown_away() {
+    const ASKED: &str = "read:user write:repository";
+    for (status, scope, title) in [
+        (403, ASKED, "You are signed in"),
+        (403, "write:repository,read:user", "You are signed in"),
+        (200, ASKED, "The forge gave more than was asked for"),
+        (401, ASKED, "The sign-in did not work"),
+        (500, ASKED, "The sign-in did not work"),
+        (403, "", "An older permission is in the way"),
+    ] {
+        let setup = Setup::with_forge(&forge_that_answers(status, scope).await).await;
+        let mut browser = Browser::default();
+        let (_, page) = to_forge(&mut browser, &setup, &good("tool")).await;
+        let state = param(&page.next().unwrap(), "state").unwrap();
+        let back = setup.at(&format!("/oauth/callback?code=c&state={state}"));
+        let page = browser.get(&setup, &back).await;
+        let page = browser.get(&setup, page.next().unwrap().as_str()).await;
+        page.says(title);
+        assert_eq!(
+            page.next().is_some(),
+            title == "You are signed in",
+            "{status}"
+        );
     }
 }

@@ -9,4 +9,5 @@ mod connections;
 mod consent;
 mod health;
 mod ladder;
+mod real;
 mod setup;

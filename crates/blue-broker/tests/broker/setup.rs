@@ -16,6 +16,10 @@ use jiff::Timestamp;
 pub(crate) struct Setup {
     pub(crate) broker: Broker,
     pub(crate) sandbox: Sandbox,
+    /// The forge that the broker speaks to, which need not be the sandbox
+    pub(crate) forge: url::Url,
+    /// Of people at a forge that is not the sandbox
+    password: Option<String>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) http: reqwest::Client,
     _dir: tempfile::TempDir,
@@ -47,8 +51,35 @@ impl Setup {
         })
         .await
         .unwrap();
+        let (url, token) = (sandbox.url().to_owned(), sandbox.users()[0].token.clone());
+        Self::with_app_at(sandbox, &url, &token).await
+    }
+
+    /// In front of a real forge, where people have this password
+    pub(crate) async fn in_front_of(url: &str, admin: &Secret, password: &str) -> Self {
+        let sandbox = Sandbox::start(blue_sandbox::Config::default())
+            .await
+            .unwrap();
+        let mut setup = Self::with_app_at(sandbox, url, admin).await;
+        setup.password = Some(password.to_owned());
+        setup
+    }
+
+    /// In front of something that only looks like a forge
+    pub(crate) async fn with_forge(url: &str) -> Self {
+        let sandbox = Sandbox::start(blue_sandbox::Config::default())
+            .await
+            .unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let mut config = config(sandbox.url(), dir.path());
+        let mut config = config(url, dir.path());
+        config.clients = clients();
+        Self::of(sandbox, config, dir).await
+    }
+
+    async fn with_app_at(sandbox: Sandbox, forge: &str, admin: &Secret) -> Self {
+        let forge = forge.trim_end_matches('/');
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(forge, dir.path());
         // The forge must know the address before there is a broker.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         config.listen = free.local_addr().unwrap();
@@ -60,9 +91,9 @@ impl Setup {
             "redirect_uris": [config.public_url.at("/oauth/callback")],
         });
         let made = client()
-            .post(format!("{}/api/v1/user/applications/oauth2", sandbox.url()))
+            .post(format!("{forge}/api/v1/user/applications/oauth2"))
             .header("content-type", "application/json")
-            .bearer_auth(sandbox.users()[0].token.expose())
+            .bearer_auth(admin.expose())
             .body(app.to_string())
             .send()
             .await
@@ -71,19 +102,12 @@ impl Setup {
         let made: serde_json::Value = serde_json::from_str(&made.text().await.unwrap()).unwrap();
         config.client_id = made["client_id"].as_str().unwrap().to_owned();
         config.client_secret = Secret::new(made["client_secret"].as_str().unwrap());
-        config.clients = CLIENTS
-            .iter()
-            .map(|(id, name, uri)| StaticClient {
-                id: (*id).to_owned(),
-                name: (*name).to_owned(),
-                redirect_uris: vec![(*uri).to_owned()],
-                secret: None,
-            })
-            .collect();
+        config.clients = clients();
         Self::of(sandbox, config, dir).await
     }
 
     async fn of(sandbox: Sandbox, config: Config, dir: tempfile::TempDir) -> Self {
+        let forge = config.forge.url().clone();
         let clock = Arc::new(ManualClock::at(
             Timestamp::from_second(1_800_000_000).unwrap(),
         ));
@@ -101,10 +125,18 @@ impl Setup {
         Self {
             broker,
             sandbox,
+            forge,
+            password: None,
             clock,
             http: client(),
             _dir: dir,
         }
+    }
+
+    /// With what somebody signs in at the forge
+    pub(crate) fn password(&self, login: &str) -> String {
+        let own = || format!("{login}-password");
+        self.password.clone().unwrap_or_else(own)
     }
 
     /// The address of a path of the broker
@@ -128,6 +160,17 @@ const CLIENTS: &[(&str, &str, &str)] = &[
         "https://client.example/cb",
     ),
 ];
+
+fn clients() -> Vec<StaticClient> {
+    let client = |(id, name, uri): &(&str, &str, &str)| StaticClient {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        redirect_uris: vec![(*uri).to_owned()],
+        secret: None,
+    };
+    CLIENTS.iter().map(client).collect()
+}
+
 /// A verifier and its S256 challenge, as in RFC 7636
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
