@@ -150,12 +150,12 @@ async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<S
     let verifier = upstream::verifier(app, &returned.id);
     let tokens = upstream::exchange(app, code, &verifier)
         .await
-        .map_err(forge_failed)?;
+        .map_err(|error| forge_failed(&error))?;
     let account = upstream::account(app, &tokens.access)
         .await
-        .map_err(forge_failed)?;
+        .map_err(|error| forge_failed(&error))?;
     let reach = upstream::reach(app, &tokens.access, &account).await;
-    match reach.map_err(forge_failed)? {
+    match reach.map_err(|error| forge_failed(&error))? {
         Reach::AsAsked => {}
         Reach::Differs { granted } => {
             tracing::warn!(
@@ -180,9 +180,9 @@ async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<S
         })
 }
 
-fn forge_failed(error: UpstreamError) -> Problem {
+fn forge_failed(error: &UpstreamError) -> Problem {
     tracing::warn!(
-        error = &error as &dyn std::error::Error,
+        error = error as &dyn std::error::Error,
         "a sign-in at the forge failed"
     );
     Problem::Forge
