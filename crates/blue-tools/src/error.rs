@@ -276,6 +276,7 @@ impl From<OpenError> for ToolError {
                 ErrorCode::NoForge,
                 "name the owner and the repository, or run it in a clone",
             ),
+            OpenError::OtherForge { .. } => (ErrorCode::NotAllowed, "leave the host out"),
             OpenError::Ambiguous { .. } => (ErrorCode::Ambiguous, "name the host"),
             OpenError::Remotes { .. } => (
                 ErrorCode::Ambiguous,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, uri::Authority},
+    http::{HeaderValue, Method, Request, StatusCode, header, uri::Authority},
     response::Response,
 };
 use serde_json::json;
@@ -100,9 +100,11 @@ fn is_known(app: &App, origin: &HeaderValue) -> bool {
 
 /// Whether the request names us: by the public name, or by the address that a proxy connects to
 fn is_our_host(app: &App, request: &Request<Body>) -> bool {
-    let named = match host(request.headers()) {
-        Some(named) => named,
-        None => request.uri().authority().map(Authority::as_str),
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let named = match (hosts.next(), hosts.next()) {
+        (Some(one), None) => one.to_str().ok(),
+        (Some(_), Some(_)) => None,
+        (None, _) => request.uri().authority().map(Authority::as_str),
     };
     let Some(named) = named else {
         return false;
@@ -117,16 +119,6 @@ fn is_our_host(app: &App, request: &Request<Body>) -> bool {
     let ip = bare.parse::<std::net::IpAddr>();
     // A name is what a page from elsewhere can make point here; an address is not.
     ip.is_ok() || bare.eq_ignore_ascii_case("localhost")
-}
-
-/// The `Host` header; some, but nothing, if it is not exactly one or not text
-fn host(headers: &HeaderMap) -> Option<Option<&str>> {
-    let mut given = headers.get_all(header::HOST).iter();
-    let first = given.next()?;
-    if given.next().is_some() {
-        return Some(None);
-    }
-    Some(first.to_str().ok())
 }
 
 fn forbidden(why: &str) -> Response {

@@ -1,6 +1,7 @@
 //! Errors for clients, as RFC 6749 has them
 
 use axum::{
+    extract::rejection::BytesRejection,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -90,6 +91,15 @@ impl IntoResponse for OAuthError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         answer
+    }
+}
+
+impl From<BytesRejection> for OAuthError {
+    fn from(rejection: BytesRejection) -> Self {
+        Self {
+            status: rejection.status(),
+            ..Self::invalid_request("the body could not be read, or is too large")
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Extension,
     body::Bytes,
-    extract::State,
+    extract::{State, rejection::BytesRejection},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -26,9 +26,9 @@ pub(crate) async fn revoke(
     State(app): State<Arc<App>>,
     Extension(RequestId(request)): Extension<RequestId>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    match end_token(&app, &request, &headers, &body).await {
+    match end_token(&app, &request, &headers, body).await {
         Ok(()) => http::json(StatusCode::OK, &json!({})),
         Err(error) => error.into_response(),
     }
@@ -39,9 +39,9 @@ async fn end_token(
     app: &App,
     request: &str,
     headers: &HeaderMap,
-    body: &[u8],
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<(), OAuthError> {
-    let params = Params::form(headers, body)?;
+    let params = Params::form(headers, &body?)?;
     let client = client_auth::client(app, headers, &params).await?;
     let given = required(&params, "token")?;
     let token = Token::parse(Kind::Access, given).or_else(|| Token::parse(Kind::Refresh, given));

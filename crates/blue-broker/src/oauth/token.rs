@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Extension,
     body::Bytes,
-    extract::State,
+    extract::{State, rejection::BytesRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -37,9 +37,9 @@ pub(crate) async fn token(
     State(app): State<Arc<App>>,
     Extension(RequestId(request)): Extension<RequestId>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    match issue(&app, &request, &headers, &body).await {
+    match issue(&app, &request, &headers, body).await {
         Ok(issued) => issued.into_response(),
         Err(error) => error.into_response(),
     }
@@ -49,9 +49,9 @@ async fn issue(
     app: &Arc<App>,
     request: &str,
     headers: &HeaderMap,
-    body: &[u8],
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Issued, OAuthError> {
-    let params = Params::form(headers, body)?;
+    let params = Params::form(headers, &body?)?;
     let kind = required(&params, "grant_type")?.to_owned();
     let client = client_auth::client(app, headers, &params).await?;
     // Before anything is used up.

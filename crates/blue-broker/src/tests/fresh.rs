@@ -35,6 +35,29 @@ async fn many_calls_at_once_refresh_the_forge_token_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn replicas_refresh_the_forge_token_once() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let replica = world.replica().await;
+    for round in 1..4 {
+        world.clock.advance(Duration::from_hours(1));
+        let all = (0..10).map(|n| {
+            let app = if n % 2 == 0 {
+                world.app()
+            } else {
+                replica.app()
+            };
+            upstream::fresh(app, &user)
+        });
+        for fresh in join_all(all).await {
+            assert_eq!(fresh.unwrap().access.expose(), format!("access-{round}"));
+        }
+        assert_eq!(*world.forge.asked.lock().unwrap(), round);
+    }
+    replica.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_connections_live_through_a_day_on_a_rotating_forge() {
     let (world, mut one, mut two) = ended().await;
     for round in 0..100 {

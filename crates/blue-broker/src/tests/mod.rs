@@ -5,6 +5,7 @@ mod mcp;
 mod token;
 
 use std::{
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -120,7 +121,7 @@ struct World {
     echo: Arc<Echo>,
     forge: Arc<Forge>,
     http: reqwest::Client,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl World {
@@ -138,33 +139,9 @@ impl World {
         tokio::spawn(axum::serve(listener, router).into_future());
 
         let dir = tempfile::tempdir().unwrap();
-        let vars = [
-            ("PUBLIC_URL", "http://127.0.0.1:0"),
-            ("FORGE_URL", &format!("http://{address}")),
-            ("CLIENT_ID", "client"),
-            ("CLIENT_SECRET", "gto_secret"),
-            ("LISTEN", "127.0.0.1:0"),
-            ("ORIGINS", "https://page.example.org"),
-        ];
-        let vars = vars.map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()));
-        let given = Given {
-            vars: vars.to_vec(),
-            cwd: dir.path().to_owned(),
-            ..Given::default()
-        };
-        let config = Config::read(&given, &dir.path().join("data")).unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let (clock, echo) = (Arc::new(ManualClock::at(start)), Arc::new(Echo::default()));
-        let parts = Parts {
-            clock: Arc::clone(&clock) as _,
-            rng: Arc::new(SystemRng::default()),
-            http: HttpConfig::default(),
-            build: Build {
-                version: "1".to_owned(),
-                git: String::new(),
-            },
-            backend: Arc::clone(&echo) as _,
-        };
+        let broker = broker(&format!("http://{address}"), dir.path(), &clock, &echo).await;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .timeout(Duration::from_secs(30))
@@ -172,15 +149,21 @@ impl World {
             .tls_certs_only([])
             .build();
         let world = Self {
-            broker: Broker::build(config, parts).await.unwrap(),
+            broker,
             clock,
             echo,
             forge,
             http: http.unwrap(),
-            _dir: dir,
+            dir,
         };
         world.client("tool", None).await;
         world
+    }
+
+    /// Another process on the same database
+    async fn replica(&self) -> Broker {
+        let forge = self.app().config.forge.url().as_str();
+        broker(forge, self.dir.path(), &self.clock, &self.echo).await
     }
 
     fn app(&self) -> &Arc<App> {
@@ -290,4 +273,33 @@ impl World {
         let text = answer.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap())
     }
+}
+
+async fn broker(forge: &str, dir: &Path, clock: &Arc<ManualClock>, echo: &Arc<Echo>) -> Broker {
+    let vars = [
+        ("PUBLIC_URL", "http://127.0.0.1:0"),
+        ("FORGE_URL", forge),
+        ("CLIENT_ID", "client"),
+        ("CLIENT_SECRET", "gto_secret"),
+        ("LISTEN", "127.0.0.1:0"),
+        ("ORIGINS", "https://page.example.org"),
+    ];
+    let vars = vars.map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()));
+    let given = Given {
+        vars: vars.to_vec(),
+        cwd: dir.to_owned(),
+        ..Given::default()
+    };
+    let config = Config::read(&given, &dir.join("data")).unwrap();
+    let parts = Parts {
+        clock: Arc::clone(clock) as _,
+        rng: Arc::new(SystemRng::default()),
+        http: HttpConfig::default(),
+        build: Build {
+            version: "1".to_owned(),
+            git: String::new(),
+        },
+        backend: Arc::clone(echo) as _,
+    };
+    Broker::build(config, parts).await.unwrap()
 }

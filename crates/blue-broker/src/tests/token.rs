@@ -198,3 +198,64 @@ async fn tokens_are_of_use_to_their_own_client_only() {
     assert_eq!(world.call(&tokens["refresh_token"]).await.0, 401);
     assert_eq!(world.refresh("tool", &tokens["refresh_token"]).await.0, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_file_holds_a_token_a_code_or_a_secret() {
+    let world = World::start().await;
+    world.client("secretive", Some("s3cret-of-a-client")).await;
+    let user = world.sign_in("1").await;
+    let code = world.code("tool", &user).await;
+    let (_, first) = world.exchange("tool", &code).await;
+    world.clock.advance(Duration::from_mins(59));
+    let (_, second) = world.refresh("tool", &first["refresh_token"]).await;
+    assert_eq!(
+        world.call(&second["access_token"]).await.1["forge_token"],
+        "access-1"
+    );
+    let mut secrets = vec![
+        code.as_str(),
+        VERIFIER,
+        "s3cret-of-a-client",
+        "gto_secret",
+        "access-0",
+        "access-1",
+        "refresh-0",
+        "refresh-1",
+    ];
+    for tokens in [&first, &second] {
+        secrets
+            .extend(["access_token", "refresh_token"].map(|kind| tokens[kind].as_str().unwrap()));
+    }
+    let mut seen = 0;
+    for file in std::fs::read_dir(world.dir.path().join("data")).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        seen += bytes.len();
+        for secret in &secrets {
+            let mut parts = bytes.windows(secret.len());
+            assert!(!parts.any(|part| part == secret.as_bytes()), "{path:?}");
+        }
+    }
+    assert!(seen > 10_000, "the database and its log were read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_small_form_are_refused() {
+    let world = World::start().await;
+    let large = "x".repeat(70_000);
+    let (status, body) = world.post("/oauth/token", &[("grant_type", &large)]).await;
+    assert_eq!((status, &body["error"]), (413, &json!("invalid_request")));
+    for path in ["/oauth/token", "/oauth/revoke"] {
+        let url = world.app().config.public_url.at(path);
+        let nested = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
+        let request = world
+            .http
+            .post(&url)
+            .header("content-type", "application/json");
+        let answer = request.body(nested).send().await.unwrap();
+        assert_eq!(answer.status(), 400);
+        assert_eq!(world.http.get(&url).send().await.unwrap().status(), 405);
+        let query = world.http.post(format!("{url}?token=x&client_id=tool"));
+        assert_eq!(query.send().await.unwrap().status(), 400);
+    }
+}

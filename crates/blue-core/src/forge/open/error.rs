@@ -37,6 +37,9 @@ pub enum OpenError {
         #[source]
         source: GitUrlError,
     },
+    /// There is but one forge here, and another one was named
+    #[error("`{asked}` cannot be reached from here, only `{only}`")]
+    OtherForge { asked: Host, only: Host },
     /// Not on the list of those that may be touched
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),

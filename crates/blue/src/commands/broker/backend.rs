@@ -159,12 +159,9 @@ impl Opener for OneForge {
             return Err(OpenError::NoRepository { cwd });
         };
         let repo = RepoId::parse(owner, name)?;
-        let host = ask.host.as_ref().unwrap_or(&self.host);
-        if *host != self.host
-            && let Ok(ours) = Allow::parse(&format!("{}/*/*", self.host))
-        {
-            ours.check_repo(host, &repo)?;
-            return Err(OpenError::NoForge);
+        if let Some(asked) = ask.host.clone().filter(|host| *host != self.host) {
+            let only = self.host.clone();
+            return Err(OpenError::OtherForge { asked, only });
         }
         self.allow.check_repo(&self.host, &repo)?;
         Ok(Opened {
@@ -226,14 +223,12 @@ mod tests {
             let api = opened.found.api_url.unwrap();
             assert_eq!(api.as_str(), "https://git.example.org/sub/api/v1/");
         }
-        for (host, owner) in [
-            (Some("github.com"), "alice"),
-            (Some("git.example.org:8443"), "alice"),
-            (None, "bob"),
-        ] {
-            let refused = one.open(&ask(host, owner)).await.unwrap_err();
-            assert!(matches!(refused, OpenError::NotAllowed(_)), "{refused}");
+        for host in ["github.com", "git.example.org:8443"] {
+            let refused = one.open(&ask(Some(host), "alice")).await.unwrap_err();
+            assert!(matches!(refused, OpenError::OtherForge { .. }), "{refused}");
         }
+        let refused = one.open(&ask(None, "bob")).await.unwrap_err();
+        assert!(matches!(refused, OpenError::NotAllowed(_)), "{refused}");
         let nothing = one.open(&Ask::default()).await.unwrap_err();
         assert!(matches!(nothing, OpenError::NoRepository { .. }));
     }
