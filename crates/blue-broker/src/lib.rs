@@ -12,11 +12,13 @@
 )]
 
 mod app;
+mod audit;
 mod backend;
 mod broker;
 pub mod config;
 mod crypto;
 mod http;
+mod oauth;
 mod rng;
 mod store;
 mod token;
