@@ -7,11 +7,14 @@ use blue_core::http::Http;
 use jiff::Timestamp;
 
 use crate::{
+    backend::Backend,
     broker::Build,
     config::Config,
     crypto::KeyRing,
+    http::Passes,
     rng::{self, Rng},
     store::Store,
+    upstream::Turns,
 };
 
 /// One running broker; handlers hold it by `Arc`
@@ -25,6 +28,11 @@ pub(crate) struct App {
     pub(crate) store: Store,
     /// Speaks to the forge
     pub(crate) http: Http,
+    /// Who refreshes forge tokens
+    pub(crate) turns: Turns,
+    /// Who came in lately
+    pub(crate) passes: Passes,
+    pub(crate) backend: Arc<dyn Backend>,
 }
 
 impl App {

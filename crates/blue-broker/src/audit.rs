@@ -1,53 +1,50 @@
-//! What happened, as a line in the log and a row in the database
+//! What happened, for the admin: one line in the log, one row in the table
 
 use serde_json::Value;
 
 use crate::{
     app::App,
-    rng,
     store::{AuditEvent, AuditRow},
 };
 
-/// Whom an event is about; never a token, a code or a cookie
+/// What an event is about
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields<'a> {
     pub(crate) client: Option<&'a str>,
     pub(crate) user: Option<&'a str>,
     pub(crate) grant: Option<&'a str>,
-    pub(crate) request_id: Option<&'a str>,
-    /// What else is to be known, in words of the broker
+    pub(crate) request: Option<&'a str>,
+    /// Never a token, a code or a secret
     pub(crate) detail: Value,
 }
 
 impl App {
-    /// Note what happened; whoever waits for an answer gets it even if the row cannot be written
+    /// Note an event; one that cannot be written is told in the log and stops nothing
     pub(crate) async fn audit(&self, event: AuditEvent, fields: Fields<'_>) {
-        let row = AuditRow {
-            id: rng::id(&*self.rng),
-            at: self.now(),
-            event: event.name().to_owned(),
-            client_id: fields.client.map(str::to_owned),
-            user: fields.user.map(str::to_owned),
-            grant: fields.grant.map(str::to_owned),
-            request_id: fields.request_id.map(str::to_owned),
-            detail: fields.detail,
-        };
         tracing::info!(
             target: "audit",
-            event = row.event,
-            client = row.client_id,
-            user = row.user,
-            grant = row.grant,
-            request = row.request_id,
-            detail = (!row.detail.is_null()).then(|| row.detail.to_string()),
-            "{}", row.event
+            event = event.name(),
+            client = fields.client,
+            user = fields.user,
+            grant = fields.grant,
+            request = fields.request,
+            detail = %fields.detail,
+            "audit"
         );
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let row = AuditRow {
+            id: self.id(),
+            at: self.now(),
+            event: event.name().to_owned(),
+            client_id: owned(fields.client),
+            user: owned(fields.user),
+            grant: owned(fields.grant),
+            request_id: owned(fields.request),
+            detail: fields.detail,
+        };
         if let Err(error) = self.store.write_audit(&row).await {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                event = row.event,
-                "the event could not be written down"
-            );
+            let why = &error as &dyn std::error::Error;
+            tracing::error!(error = why, "an event could not be written");
         }
     }
 }

@@ -10,11 +10,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     app::App,
+    backend::Backend,
     config::{Config, PublicUrl},
     crypto::{self, KeyFileError},
-    http,
+    http::{self, Passes},
     rng::Rng,
     store::{Store, StoreError},
+    sweep,
+    upstream::Turns,
 };
 
 /// How long requests that run may go on once the broker is asked to stop
@@ -36,6 +39,8 @@ pub struct Parts {
     /// How the forge is reached
     pub http: HttpConfig,
     pub build: Build,
+    /// What answers behind `/mcp`
+    pub backend: Arc<dyn Backend>,
 }
 
 /// Why the broker did not start
@@ -98,6 +103,9 @@ impl Broker {
             keys,
             store,
             http: Http::new(parts.http),
+            turns: Turns::default(),
+            passes: Passes::default(),
+            backend: parts.backend,
         });
         let stop = CancellationToken::new();
         // Small answers must not wait for more to send; a socket that refuses is only slower.
@@ -105,6 +113,8 @@ impl Broker {
         let server = axum::serve(listener, http::router(&app))
             .with_graceful_shutdown(stop.clone().cancelled_owned());
         let server = tokio::spawn(server.into_future());
+        let sweeping = sweep::run(Arc::clone(&app));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
         tracing::info!(%address, public_url = app.config.public_url.origin(), "listening");
         Ok(Self {
             address,

@@ -21,7 +21,9 @@ mod http;
 mod oauth;
 mod rng;
 mod store;
+mod sweep;
 mod token;
+mod upstream;
 
 pub use backend::{Backend, Caller, Ended};
 pub use broker::{Broker, Build, Parts, StartError};

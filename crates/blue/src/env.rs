@@ -405,7 +405,7 @@ impl Env {
     }
 
     /// The owners and repositories that may be touched
-    fn allow(&self) -> Result<Allow, ToolError> {
+    pub(crate) fn allow(&self) -> Result<Allow, ToolError> {
         // Empty is not the same as not set here: a mistake must not open everything.
         let Some(list) = self.values.get(BLUE_ALLOW.name) else {
             return Ok(Allow::everything());
@@ -516,7 +516,7 @@ line break. A setting that makes no sense ends the program with exit code 64.
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
                 let shown = |command: &&str| match *command {
-                    TOOLS => "the tools".to_owned(),
+                    TOOLS => "the tools, `blue mcp`".to_owned(),
                     command => format!("`blue {command}`"),
                 };
                 let commands: Vec<_> = var.commands.iter().map(shown).collect();

@@ -1,7 +1,9 @@
 //! The route table, and what holds for every answer
 
+mod bearer;
 mod error_page;
 mod health;
+mod mcp;
 mod request;
 
 use std::sync::Arc;
@@ -12,13 +14,17 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{any, get, post},
 };
 
+pub(crate) use bearer::Passes;
 pub(crate) use error_page::{ErrorPage, page};
 pub(crate) use request::RequestId;
 
-use crate::app::App;
+use crate::{
+    app::App,
+    oauth::{revoke, token},
+};
 
 /// Largest body of a request that is no MCP call
 const BODY_LIMIT: usize = 64 * 1024;
@@ -28,6 +34,11 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/mcp", any(mcp::mcp))
+        .route("/oauth/token", post(token::token))
+        .route("/token", post(token::token))
+        .route("/oauth/revoke", post(revoke::revoke))
+        .route("/revoke", post(revoke::revoke))
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(headers))

@@ -246,7 +246,7 @@ impl Store {
     /// Write what the forge gave; false if the row was changed meanwhile, and then that is newer
     pub(crate) async fn refreshed(
         &self,
-        lease: Lease,
+        lease: &Lease,
         tokens: &UpstreamTokens,
         now: Timestamp,
     ) -> Result<bool, StoreError> {

@@ -2,8 +2,9 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use axum::{body::Body, http::Request, response::Response};
 use blue_broker::{
-    Broker, Build, Parts, SystemRng,
+    Backend, Broker, Build, Caller, Parts, SystemRng,
     config::{Config, Given},
 };
 use blue_core::{clock::ManualClock, http::HttpConfig};
@@ -41,6 +42,7 @@ impl Setup {
                 version: "1.2.3".to_owned(),
                 git: "abc".to_owned(),
             },
+            backend: Arc::new(Echo),
         };
         let broker = Broker::build(config, parts).await.unwrap();
         Self {
@@ -59,6 +61,26 @@ impl Setup {
 
     pub(crate) async fn get(&self, path: &str) -> reqwest::Response {
         self.http.get(self.at(path)).send().await.unwrap()
+    }
+}
+
+/// A back end that says who called, and with what
+#[derive(Debug)]
+struct Echo;
+
+#[async_trait::async_trait]
+impl Backend for Echo {
+    async fn answer(&self, caller: Caller, request: Request<Body>) -> Response {
+        let names: Vec<_> = request.headers().keys().map(ToString::to_string).collect();
+        let said = serde_json::json!({
+            "login": caller.login,
+            "forge": caller.forge.as_str(),
+            "forge_token": caller.forge_token.expose(),
+            "scopes": caller.scopes,
+            "grant": caller.grant,
+            "headers": names,
+        });
+        Response::new(Body::from(said.to_string()))
     }
 }
 

@@ -548,7 +548,12 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
             .unwrap()
             .is_none()
     );
-    assert!(store.refreshed(lease, &sealed("two"), at(1)).await.unwrap());
+    assert!(
+        store
+            .refreshed(&lease, &sealed("two"), at(1))
+            .await
+            .unwrap()
+    );
     assert!(
         store
             .lease(&user, "b", at(30), at(2))
@@ -576,7 +581,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         .unwrap();
     assert!(
         !store
-            .refreshed(dead, &sealed("late"), at(31))
+            .refreshed(&dead, &sealed("late"), at(31))
             .await
             .unwrap()
     );

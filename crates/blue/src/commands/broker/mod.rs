@@ -1,5 +1,6 @@
 //! `blue broker`
 
+mod backend;
 mod flags;
 mod serve;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use blue_broker::{Broker, Build, Parts, StartError, SystemRng, config::Config};
-use blue_core::clock::SystemClock;
+use blue_core::{clock::SystemClock, http::Http};
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
+use super::backend::Tools;
 use crate::{
     commands::{Cx, Stop, sandbox::Asked},
     render::{Page, Report, Style},
@@ -16,10 +17,17 @@ use crate::{
 /// Run the broker until Ctrl-C or a polite kill
 pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
+    let http = cx.env.http()?;
+    let tools = Tools::new(
+        Http::new(http.clone()),
+        Arc::new(SystemClock),
+        cx.env.allow()?,
+    )?;
     let parts = Parts {
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng::default()),
-        http: cx.env.http()?,
+        http,
+        backend: Arc::new(tools),
         build: Build {
             version: BUILD.version.to_owned(),
             git: BUILD.commit.unwrap_or_default().to_owned(),

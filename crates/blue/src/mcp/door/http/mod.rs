@@ -37,20 +37,7 @@ pub(crate) fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Rou
 where
     S: ServerHandler + Clone,
 {
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_max_request_body_bytes(super::MAX_MESSAGE)
-        .with_cancellation_token(stop)
-        // The guard has looked at them already, and at more than names.
-        .disable_allowed_hosts()
-        .disable_allowed_origins();
-    let sessions = Arc::new(NeverSessionManager::default());
-    let door = Arc::new(Door {
-        guard,
-        running: Register::default(),
-        inner: StreamableHttpService::new(move || Ok(server.clone()), sessions, config),
-    });
+    let door = Arc::new(Door::new(server, guard, stop));
     let answer = move |request: Request| {
         let door = Arc::clone(&door);
         async move { door.answer(request).await }
@@ -58,15 +45,35 @@ where
     Router::new().route(PATH, any(answer))
 }
 
-struct Door<S> {
+/// Answers every request that it is given, wherever that was sent to
+pub(crate) struct Door<S> {
     guard: Guard,
     /// Calls of older clients, which say it when they no longer want an answer
     running: Register,
     inner: StreamableHttpService<S, NeverSessionManager>,
 }
 
+impl<S: ServerHandler + Clone> Door<S> {
+    pub(crate) fn new(server: S, guard: Guard, stop: CancellationToken) -> Self {
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(super::MAX_MESSAGE)
+            .with_cancellation_token(stop)
+            // The guard has looked at them already, and at more than names.
+            .disable_allowed_hosts()
+            .disable_allowed_origins();
+        let sessions = Arc::new(NeverSessionManager::default());
+        Self {
+            guard,
+            running: Register::default(),
+            inner: StreamableHttpService::new(move || Ok(server.clone()), sessions, config),
+        }
+    }
+}
+
 impl<S: ServerHandler> Door<S> {
-    async fn answer(&self, request: Request) -> Response {
+    pub(crate) async fn answer(&self, request: Request) -> Response {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.guard.check(&parts) {
             return refusal.into();

@@ -1,0 +1,252 @@
+//! From a bearer token to the person behind it
+//!
+//! What was found is remembered for a moment, because clients call often. An end of a grant in
+//! this process empties it at once; one by another process is noticed when the moment is over.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::http::{HeaderMap, header};
+use blue_core::secret::Secret;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::{
+    app::App,
+    store::StoreError,
+    token::{Kind, Token, TokenHash},
+    upstream::{self, FreshError},
+};
+
+const REMEMBERED: Duration = Duration::from_secs(1);
+/// Above this, what is too old is dropped; and if that is not enough, all
+const MOST: usize = 20_000;
+/// How exact the last use of a grant is known
+const NOTED: Duration = Duration::from_mins(1);
+
+/// Who came in, and what opens the forge for them
+#[derive(Debug, Clone)]
+pub(crate) struct Pass {
+    pub(crate) grant: String,
+    pub(crate) user: String,
+    pub(crate) login: String,
+    pub(crate) scope: String,
+    pub(crate) forge_token: Secret,
+    /// When either token ends
+    good_until: Timestamp,
+}
+
+/// Why nobody came in
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// There is no token
+    None,
+    /// It opens nothing, or the person has to sign in again
+    Invalid(&'static str),
+    /// The forge gives no tokens right now
+    Unavailable,
+    Broken,
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let why = &error as &dyn std::error::Error;
+        tracing::error!(error = why, "the database failed");
+        Self::Broken
+    }
+}
+
+impl From<FreshError> for Refusal {
+    fn from(error: FreshError) -> Self {
+        match error {
+            FreshError::Reconnect => {
+                Self::Invalid("the person has to sign in with the forge again")
+            }
+            FreshError::Unavailable(_) | FreshError::Busy => Self::Unavailable,
+            FreshError::Store(error) => error.into(),
+            FreshError::Seal(error) => {
+                tracing::error!(%error, "the tokens of a person do not open");
+                Self::Broken
+            }
+        }
+    }
+}
+
+/// What was found lately
+#[derive(Debug, Default)]
+pub(crate) struct Passes(Mutex<Remembered>);
+
+#[derive(Debug, Default)]
+struct Remembered {
+    passes: HashMap<TokenHash, Entry>,
+    /// Raised by every end, so that what was read before it is not remembered after it
+    ends: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    pass: Arc<Pass>,
+    at: Instant,
+    /// When the use of the grant was last written
+    noted: Timestamp,
+}
+
+impl Passes {
+    fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, hash: &TokenHash, now: Timestamp) -> Option<Arc<Pass>> {
+        let remembered = self.lock();
+        let entry = remembered.passes.get(hash)?;
+        let good = entry.at.elapsed() < REMEMBERED && entry.pass.good_until > now;
+        good.then(|| Arc::clone(&entry.pass))
+    }
+
+    /// How often grants ended so far, and when the use of this one was last written
+    fn before(&self, hash: &TokenHash) -> (u64, Option<Timestamp>) {
+        let remembered = self.lock();
+        let noted = remembered.passes.get(hash).map(|entry| entry.noted);
+        (remembered.ends, noted)
+    }
+
+    fn put(&self, hash: TokenHash, ends: u64, entry: Entry) {
+        let mut remembered = self.lock();
+        if remembered.ends != ends {
+            return;
+        }
+        if remembered.passes.len() >= MOST {
+            let young = |_: &TokenHash, entry: &mut Entry| entry.at.elapsed() < REMEMBERED;
+            remembered.passes.retain(young);
+            if remembered.passes.len() >= MOST {
+                remembered.passes.clear();
+            }
+        }
+        remembered.passes.insert(hash, entry);
+    }
+
+    /// Forget everything about grants that ended
+    pub(crate) fn forget(&self, grants: &[String]) {
+        let mut remembered = self.lock();
+        remembered.ends += 1;
+        remembered
+            .passes
+            .retain(|_, entry| !grants.contains(&entry.pass.grant));
+    }
+}
+
+/// Who sent this request
+pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pass>, Refusal> {
+    const BAD: Refusal = Refusal::Invalid("the token is not good, or not any more");
+    let hash = Token::parse(Kind::Access, token(headers)?)
+        .ok_or(BAD)?
+        .hash();
+    let now = app.now();
+    if let Some(pass) = app.passes.get(&hash, now) {
+        return Ok(pass);
+    }
+    let (ends, noted) = app.passes.before(&hash);
+    let checked = app.store.check_access(&hash, now).await?.ok_or(BAD)?;
+    if checked.resource != app.config.public_url.resource() {
+        return Err(BAD);
+    }
+    if !checked.used {
+        app.store.access_used(&checked.pair, now).await?;
+    }
+    let due = |noted: Timestamp| now.duration_since(noted).unsigned_abs() >= NOTED;
+    let noted = match noted {
+        Some(noted) if !due(noted) => noted,
+        _ => {
+            app.store.grant_used(&checked.grant, now).await?;
+            now
+        }
+    };
+    let fresh = upstream::fresh(app, &checked.user).await?;
+    let pass = Arc::new(Pass {
+        grant: checked.grant,
+        user: checked.user,
+        login: fresh.login,
+        scope: checked.scope,
+        forge_token: fresh.access,
+        good_until: checked.expires_at.min(fresh.good_until),
+    });
+    let entry = Entry {
+        pass: Arc::clone(&pass),
+        at: Instant::now(),
+        noted,
+    };
+    app.passes.put(hash, ends, entry);
+    Ok(pass)
+}
+
+/// The token of the one `Authorization` header; no other place is looked at
+fn token(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = given.next() else {
+        return Err(Refusal::None);
+    };
+    if given.next().is_some() {
+        return Err(Refusal::Invalid("there is more than one token"));
+    }
+    let value = value.to_str().unwrap_or_default();
+    match value.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim()),
+        _ => Err(Refusal::Invalid("`Authorization` is not `Bearer`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(grant: &str, good_until: i64) -> Entry {
+        Entry {
+            pass: Arc::new(Pass {
+                grant: grant.to_owned(),
+                user: "u".to_owned(),
+                login: "alice".to_owned(),
+                scope: "mcp".to_owned(),
+                forge_token: Secret::new("t"),
+                good_until: Timestamp::from_second(good_until).unwrap(),
+            }),
+            at: Instant::now(),
+            noted: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_is_remembered_for_a_moment() {
+        let passes = Passes::default();
+        let (hash, now) = (TokenHash::of("a"), Timestamp::UNIX_EPOCH);
+        passes.put(hash, 0, entry("g", 60));
+        assert!(passes.get(&hash, now).is_some());
+        let later = Timestamp::from_second(60).unwrap();
+        assert!(passes.get(&hash, later).is_none(), "the token has ended");
+        tokio::time::advance(REMEMBERED).await;
+        assert!(passes.get(&hash, now).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_empties_it_also_for_who_is_looking_right_now() {
+        let passes = Passes::default();
+        let (one, two, now) = (
+            TokenHash::of("1"),
+            TokenHash::of("2"),
+            Timestamp::UNIX_EPOCH,
+        );
+        passes.put(one, 0, entry("g1", 60));
+        passes.put(two, 0, entry("g2", 60));
+        let (ends, _) = passes.before(&one);
+        passes.forget(&["g1".to_owned()]);
+        assert!(passes.get(&one, now).is_none());
+        assert!(passes.get(&two, now).is_some());
+        passes.put(one, ends, entry("g1", 60));
+        assert!(
+            passes.get(&one, now).is_none(),
+            "it was read before the end"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! `/mcp`: the door to the back end
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, uri::Authority},
+    response::Response,
+};
+use serde_json::json;
+
+use super::{
+    bearer::{self, Refusal},
+    json as answer,
+};
+use crate::{app::App, backend::Caller};
+
+/// What a page of an allowed origin may send and read
+const ALLOWED: &str = "authorization, content-type, accept, mcp-protocol-version, mcp-method, \
+    mcp-name, mcp-session-id, last-event-id";
+const EXPOSED: &str = "www-authenticate, mcp-session-id, mcp-protocol-version, x-request-id";
+
+/// Let in who has a token, and nobody else, whatever the method
+pub(super) async fn mcp(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let known = origin.as_ref().is_none_or(|origin| is_known(&app, origin));
+    let mut response = if known && is_preflight(&request) {
+        preflight()
+    } else {
+        enter(&app, known, request).await
+    };
+    if let Some(origin) = origin.filter(|_| known) {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let exposed = HeaderValue::from_static(EXPOSED);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    }
+    let varies = HeaderValue::from_static("origin");
+    response.headers_mut().append(header::VARY, varies);
+    response
+}
+
+async fn enter(app: &Arc<App>, known: bool, mut request: Request<Body>) -> Response {
+    let pass = match bearer::check(app, request.headers()).await {
+        Ok(pass) => pass,
+        Err(refusal) => return refused(app, &refusal),
+    };
+    if !known {
+        return forbidden("pages of this `Origin` may not call this server");
+    }
+    if !is_our_host(app, &request) {
+        return forbidden("this server does not go by the name in `Host`");
+    }
+    // The broker's own secrets end here.
+    for name in [header::AUTHORIZATION, header::COOKIE] {
+        request.headers_mut().remove(name);
+    }
+    let caller = Caller {
+        grant: pass.grant.clone(),
+        user: pass.user.clone(),
+        login: pass.login.clone(),
+        forge: app.config.forge.url().clone(),
+        forge_token: pass.forge_token.clone(),
+        scopes: pass.scope.split(' ').map(str::to_owned).collect(),
+    };
+    app.backend.answer(caller, request).await
+}
+
+fn is_preflight(request: &Request<Body>) -> bool {
+    let headers = request.headers();
+    request.method() == Method::OPTIONS
+        && headers.contains_key(header::ORIGIN)
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn preflight() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let value = HeaderValue::from_static;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        value("GET, POST, DELETE"),
+    );
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, value(ALLOWED));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, value("600"));
+    response
+}
+
+fn is_known(app: &App, origin: &HeaderValue) -> bool {
+    let origin = origin.as_bytes();
+    let config = &app.config;
+    origin == config.public_url.origin().as_bytes()
+        || config
+            .origins
+            .iter()
+            .any(|known| origin == known.as_bytes())
+}
+
+/// Whether the request names us: by the public name, or by the address that a proxy connects to
+fn is_our_host(app: &App, request: &Request<Body>) -> bool {
+    let named = match host(request.headers()) {
+        Some(named) => named,
+        None => request.uri().authority().map(Authority::as_str),
+    };
+    let Some(named) = named else {
+        return false;
+    };
+    if named.eq_ignore_ascii_case(app.config.public_url.authority()) {
+        return true;
+    }
+    let Ok(authority) = named.parse::<Authority>() else {
+        return false;
+    };
+    let bare = authority.host().trim_matches(['[', ']']);
+    let ip = bare.parse::<std::net::IpAddr>();
+    // A name is what a page from elsewhere can make point here; an address is not.
+    ip.is_ok() || bare.eq_ignore_ascii_case("localhost")
+}
+
+/// The `Host` header; some, but nothing, if it is not exactly one or not text
+fn host(headers: &HeaderMap) -> Option<Option<&str>> {
+    let mut given = headers.get_all(header::HOST).iter();
+    let first = given.next()?;
+    if given.next().is_some() {
+        return Some(None);
+    }
+    Some(first.to_str().ok())
+}
+
+fn forbidden(why: &str) -> Response {
+    let body = json!({ "error": "forbidden", "error_description": why });
+    answer(StatusCode::FORBIDDEN, &body)
+}
+
+/// Say where a token is to be had
+fn refused(app: &App, refusal: &Refusal) -> Response {
+    let (status, error, why) = match refusal {
+        Refusal::None => (
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "a token is needed",
+        ),
+        Refusal::Invalid(why) => (StatusCode::UNAUTHORIZED, "invalid_token", *why),
+        Refusal::Unavailable => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "temporarily_unavailable",
+            "the forge does not answer",
+        ),
+        Refusal::Broken => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "server_error",
+            "the broker could not do its work",
+        ),
+    };
+    let body = json!({ "error": error, "error_description": why });
+    let mut response = answer(status, &body);
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED {
+        let metadata = app
+            .config
+            .public_url
+            .at("/.well-known/oauth-protected-resource/mcp");
+        // Quotes in `why` are ours to avoid; backticks are no trouble.
+        let wrong = match refusal {
+            Refusal::Invalid(why) => {
+                format!("error=\"invalid_token\", error_description=\"{why}\", ")
+            }
+            _ => String::new(),
+        };
+        let challenge = format!("Bearer {wrong}resource_metadata=\"{metadata}\", scope=\"mcp\"");
+        if let Ok(challenge) = HeaderValue::try_from(challenge) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+    }
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    response
+}

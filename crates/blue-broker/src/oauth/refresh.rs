@@ -1,0 +1,77 @@
+//! A refresh token becomes new tokens
+//!
+//! Each is used once. Answers get lost and processes share a store, so its holder may come again
+//! for a minute, and later too as long as nobody used what it gave; else somebody else has it, and
+//! the grant ends.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{
+    error::OAuthError,
+    revoke,
+    token::{Asked, Issued, required},
+};
+use crate::{
+    audit::Fields,
+    store::{AuditEvent, Refresh, RefreshRules, UserState},
+    token::{Kind, Token},
+};
+
+const RULES: RefreshRules = RefreshRules {
+    grace: Duration::from_mins(1),
+    most: 120,
+    window: Duration::from_mins(10),
+};
+
+pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
+    let Asked {
+        app,
+        client,
+        params,
+        request,
+    } = asked;
+    let bad = || OAuthError::invalid_grant("the refresh token is not valid for this request");
+    let given = required(params, "refresh_token")?;
+    let hash = Token::parse(Kind::Refresh, given).ok_or_else(bad)?.hash();
+    let of = app.store.refresh_token(&hash).await?.ok_or_else(bad)?;
+    if of.client_id != client.id || of.resource != app.config.public_url.resource() {
+        return Err(bad());
+    }
+    // With new tokens a client would get 401, refresh and get 401 again without end.
+    let user = app.store.user(&of.user).await?;
+    if user.is_none_or(|user| user.state == UserState::Reconnect) {
+        return Err(OAuthError::invalid_grant(
+            "the person has to sign in with the forge again",
+        ));
+    }
+    // `scope` may be there (`offline_access`); the grant's own holds.
+    let issued = Issued::new(app, &of.scope);
+    let now = app.now();
+    let pair = issued.pair(app, now);
+    let about = Fields {
+        client: Some(&client.id),
+        user: Some(&of.user),
+        grant: Some(&of.grant),
+        request: Some(request),
+        ..Fields::default()
+    };
+    match app.store.refresh(&hash, &of, &pair, &RULES, now).await? {
+        Refresh::Issued => {
+            app.audit(AuditEvent::Refreshed, about).await;
+            Ok(issued)
+        }
+        Refresh::Limited => Err(OAuthError::too_many(RULES.window.as_secs())),
+        Refresh::Gone => Err(bad()),
+        Refresh::Replayed => {
+            revoke::ended(app, std::slice::from_ref(&of.grant));
+            let about = Fields {
+                detail: json!({ "what": "refresh token" }),
+                ..about
+            };
+            app.audit(AuditEvent::Replayed, about).await;
+            Err(bad())
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of grants: `POST /oauth/revoke` (RFC 7009), and what follows from any end
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use super::{client_auth, error::OAuthError, form::Params, token::required};
+use crate::{
+    app::App,
+    audit::Fields,
+    backend::Ended,
+    http::{self, RequestId},
+    store::{AuditEvent, Revoked, StoreError},
+    token::{Kind, Token},
+};
+
+/// Answer a client that wants its tokens to end
+pub(crate) async fn revoke(
+    State(app): State<Arc<App>>,
+    Extension(RequestId(request)): Extension<RequestId>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    match end_token(&app, &request, &headers, &body).await {
+        Ok(()) => http::json(StatusCode::OK, &json!({})),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Either token ends both, and all that came from the same yes
+async fn end_token(
+    app: &App,
+    request: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<(), OAuthError> {
+    let params = Params::form(headers, body)?;
+    let client = client_auth::client(app, headers, &params).await?;
+    let given = required(&params, "token")?;
+    let token = Token::parse(Kind::Access, given).or_else(|| Token::parse(Kind::Refresh, given));
+    // What is worth nothing needs no end.
+    let Some(token) = token else {
+        return Ok(());
+    };
+    let Some((grant, owner)) = app.store.token_owner(&token.hash()).await? else {
+        return Ok(());
+    };
+    if owner != client.id {
+        return Err(OAuthError::invalid_grant(
+            "the token was given to another client",
+        ));
+    }
+    let about = Fields {
+        client: Some(&client.id),
+        request: Some(request),
+        ..Fields::default()
+    };
+    end(app, Revoked::Grant(&grant), "revoked by the client", about).await?;
+    Ok(())
+}
+
+/// End grants, at once and for everything that runs for them; gives how many there were
+pub(crate) async fn end(
+    app: &App,
+    what: Revoked<'_>,
+    why: &str,
+    about: Fields<'_>,
+) -> Result<usize, StoreError> {
+    let grants = app.store.revoke(what, why, app.now()).await?;
+    ended(app, &grants);
+    for grant in &grants {
+        let about = Fields {
+            grant: Some(grant),
+            detail: json!({ "why": why }),
+            ..about.clone()
+        };
+        app.audit(AuditEvent::Revoked, about).await;
+    }
+    Ok(grants.len())
+}
+
+/// Forget what is remembered of grants that ended, and tell the back end
+pub(crate) fn ended(app: &App, grants: &[String]) {
+    app.passes.forget(grants);
+    for grant in grants {
+        app.backend.ended(&Ended::Grant(grant.clone()));
+    }
+}

@@ -1,0 +1,151 @@
+//! Sealing and opening the one set of forge tokens that each person has
+//!
+//! What is sealed is bound to forge, account, kind and version: a row that was moved, swapped or
+//! put back to an older one does not open.
+
+use blue_core::secret::Secret;
+use jiff::Timestamp;
+
+use super::{ForgeAccount, Tokens};
+use crate::{
+    app::App,
+    crypto::{Bound, DataKey, SealError, WrappedKey},
+    store::{NewUser, StoreError, UpstreamTokens, User},
+};
+
+/// A sign-in that meets others of the same person is tried so often
+const TRIES: usize = 20;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum VaultError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    #[error("the row of this person is changed all the time")]
+    Busy,
+}
+
+/// What was sealed, in clear
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    pub(crate) access: Secret,
+    pub(crate) refresh: Secret,
+    pub(crate) access_expires_at: Timestamp,
+}
+
+/// Keep the tokens that a sign-in brought; gives the id of the person
+pub(crate) async fn sign_in(
+    app: &App,
+    account: &ForgeAccount,
+    tokens: &Tokens,
+) -> Result<String, VaultError> {
+    let forge = app.config.forge.url().as_str();
+    for _ in 0..TRIES {
+        let now = app.now();
+        if let Some(user) = app.store.user_at_forge(forge, &account.id).await? {
+            let sealed = seal(app, &user, user.version + 1, tokens)?;
+            let written = app
+                .store
+                .signed_in(&user.id, user.version, &account.login, &sealed, now)
+                .await?;
+            if written {
+                return Ok(user.id);
+            }
+            continue;
+        }
+        let key = DataKey::new(&*app.rng);
+        let new = NewUser {
+            id: app.id(),
+            forge: forge.to_owned(),
+            account: account.id.clone(),
+            login: account.login.clone(),
+            key: app
+                .keys
+                .wrap(&*app.rng, &key, &key_place(forge, &account.id)),
+            tokens: seal_with(app, &key, forge, &account.id, 1, tokens),
+        };
+        if app.store.add_user(&new, now).await? {
+            return Ok(new.id);
+        }
+    }
+    Err(VaultError::Busy)
+}
+
+/// The tokens of a person, if they have any
+pub(crate) fn open(app: &App, user: &User) -> Result<Option<Opened>, SealError> {
+    let Some(tokens) = &user.tokens else {
+        return Ok(None);
+    };
+    let key = data_key(app, user)?;
+    let open = |sealed: &[u8], kind| {
+        let place = place(&user.forge, &user.account, kind, user.version);
+        let plain = key.open(sealed, &place)?;
+        String::from_utf8(plain)
+            .map(Secret::new)
+            .map_err(|_| SealError)
+    };
+    Ok(Some(Opened {
+        access: open(&tokens.access, "access")?,
+        refresh: open(&tokens.refresh, "refresh")?,
+        access_expires_at: tokens.access_expires_at,
+    }))
+}
+
+/// Seal tokens for a version of somebody's row
+pub(super) fn seal(
+    app: &App,
+    user: &User,
+    version: i64,
+    tokens: &Tokens,
+) -> Result<UpstreamTokens, SealError> {
+    let key = data_key(app, user)?;
+    let (forge, account) = (&user.forge, &user.account);
+    Ok(seal_with(app, &key, forge, account, version, tokens))
+}
+
+/// Wrap somebody's key again, with the key that is active now
+pub(crate) fn rewrapped(app: &App, user: &User) -> Result<WrappedKey, SealError> {
+    let key = data_key(app, user)?;
+    let place = key_place(&user.forge, &user.account);
+    Ok(app.keys.wrap(&*app.rng, &key, &place))
+}
+
+fn data_key(app: &App, user: &User) -> Result<DataKey, SealError> {
+    let place = key_place(&user.forge, &user.account);
+    app.keys.unwrap(&user.key, &place)
+}
+
+fn seal_with(
+    app: &App,
+    key: &DataKey,
+    forge: &str,
+    account: &str,
+    version: i64,
+    tokens: &Tokens,
+) -> UpstreamTokens {
+    let seal = |plain: &Secret, kind| {
+        let place = place(forge, account, kind, version);
+        key.seal(&*app.rng, plain.expose().as_bytes(), &place)
+    };
+    UpstreamTokens {
+        access: seal(&tokens.access, "access"),
+        refresh: seal(&tokens.refresh, "refresh"),
+        access_expires_at: app
+            .now()
+            .checked_add(tokens.expires_in)
+            .unwrap_or(Timestamp::MAX),
+    }
+}
+
+fn key_place(forge: &str, account: &str) -> Bound {
+    Bound::to("users.wrapped_key").and(forge).and(account)
+}
+
+fn place(forge: &str, account: &str, kind: &str, version: i64) -> Bound {
+    Bound::to("users")
+        .and(forge)
+        .and(account)
+        .and(kind)
+        .and_number(version)
+}

@@ -1,0 +1,250 @@
+//! The tools behind the broker: each caller works with their own forge token, and on that forge only
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use axum::{body::Body, response::Response};
+use blue_broker::{Backend, Caller};
+use blue_core::{
+    clock::Clock,
+    forge::{
+        Endpoint, Forge,
+        allow::Allow,
+        detect::{DetectedType, Detection, FoundBy},
+        forgejo::Forgejo,
+        model::{Host, RepoId},
+        open::{Ask, OpenError, Opened},
+    },
+    http::{AuthScheme, Credential, Http},
+    secret::Secret,
+};
+use blue_tools::{Cx, ErrorCode, Opener, ToolError, tools};
+use http::{HeaderValue, Request, header};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::mcp::{
+    Choice, Server, Toolbox,
+    door::http::{Door, Guard},
+};
+
+/// People whose forge is kept open; more start afresh
+const MOST: usize = 1000;
+
+/// The tools, by MCP, for whoever the broker let in
+pub(super) struct Tools {
+    door: Door<Server>,
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tools").finish_non_exhaustive()
+    }
+}
+
+impl Tools {
+    /// `allow` holds for everybody, whatever their token can reach
+    pub(super) fn new(http: Http, clock: Arc<dyn Clock>, allow: Allow) -> Result<Self, ToolError> {
+        let tools = Toolbox::new(tools::ALL, &Choice::default())?;
+        let forges = Arc::new(Forges {
+            http: Arc::new(http),
+            allow,
+            open: Mutex::default(),
+        });
+        let caller = move |parts: Option<&http::request::Parts>| {
+            let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
+            let unknown = || ToolError::new(ErrorCode::Internal, "nobody knows who calls");
+            let opener = forges.of(caller.ok_or_else(unknown)?)?;
+            // There is no folder of the caller here.
+            Ok(Cx::new(Arc::new(opener), clock.clone(), PathBuf::from("/")))
+        };
+        let server = Server::new(tools, Arc::new(caller));
+        Ok(Self {
+            door: Door::new(server, Guard::seen(), CancellationToken::new()),
+        })
+    }
+}
+
+#[async_trait]
+impl Backend for Tools {
+    async fn answer(&self, caller: Caller, mut request: Request<Body>) -> Response {
+        // Calls of older clients are told apart by it when one is called off.
+        if let Ok(who) = HeaderValue::try_from(format!("grant {}", caller.grant)) {
+            request.headers_mut().insert(header::AUTHORIZATION, who);
+        }
+        request.extensions_mut().insert(caller);
+        self.door.answer(request).await
+    }
+}
+
+/// The forge as each person sees it
+struct Forges {
+    http: Arc<Http>,
+    allow: Allow,
+    /// By person: what a forge learnt of its server is kept as long as the token is the same
+    open: Mutex<HashMap<String, (Secret, Arc<dyn Forge>)>>,
+}
+
+impl Forges {
+    fn of(&self, caller: &Caller) -> Result<OneForge, ToolError> {
+        let (host, api) = place(&caller.forge).ok_or_else(|| {
+            ToolError::new(
+                ErrorCode::Internal,
+                "the forge of the broker has no address",
+            )
+        })?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = open.get(&caller.user);
+        let kept = kept.filter(|(token, _)| *token == caller.forge_token);
+        let forge = match kept {
+            Some((_, forge)) => Arc::clone(forge),
+            None => {
+                let forge = self.connect(&host, &api, &caller.forge_token);
+                if open.len() >= MOST {
+                    open.clear();
+                }
+                let entry = (caller.forge_token.clone(), Arc::clone(&forge));
+                open.insert(caller.user.clone(), entry);
+                forge
+            }
+        };
+        Ok(OneForge {
+            forge,
+            host,
+            api,
+            allow: self.allow.clone(),
+        })
+    }
+
+    fn connect(&self, host: &Host, api: &Url, token: &Secret) -> Arc<dyn Forge> {
+        let endpoint = Endpoint {
+            host: host.clone(),
+            api: api.clone(),
+        };
+        let credential = Credential {
+            host: host.clone(),
+            // Sent in another way, some forges do not keep to the scope.
+            scheme: AuthScheme::Bearer,
+            token: token.clone(),
+        };
+        let http = Arc::clone(&self.http);
+        Arc::new(Forgejo::new(http, endpoint, Some(credential)).allowing(self.allow.clone()))
+    }
+}
+
+/// The host of a forge, and where its API begins
+fn place(forge: &Url) -> Option<(Host, Url)> {
+    Some((Host::of_url(forge)?, forge.join("api/v1/").ok()?))
+}
+
+/// The one forge that a caller can reach
+#[derive(Debug)]
+struct OneForge {
+    forge: Arc<dyn Forge>,
+    host: Host,
+    api: Url,
+    allow: Allow,
+}
+
+#[async_trait]
+impl Opener for OneForge {
+    async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let (Some(owner), Some(name)) = (&ask.owner, &ask.name) else {
+            let cwd = PathBuf::from("/");
+            return Err(OpenError::NoRepository { cwd });
+        };
+        let repo = RepoId::parse(owner, name)?;
+        let host = ask.host.as_ref().unwrap_or(&self.host);
+        if *host != self.host
+            && let Ok(ours) = Allow::parse(&format!("{}/*/*", self.host))
+        {
+            ours.check_repo(host, &repo)?;
+            return Err(OpenError::NoForge);
+        }
+        self.allow.check_repo(&self.host, &repo)?;
+        Ok(Opened {
+            forge: Arc::clone(&self.forge),
+            found: Detection {
+                kind: DetectedType::Forgejo,
+                host: Some(self.host.clone()),
+                owner: Some(repo.owner().to_owned()),
+                repo: Some(repo.name().to_owned()),
+                api_url: Some(self.api.clone()),
+                found_by: Some(FoundBy::Config),
+                guess: false,
+            },
+            repo,
+            token: None,
+            notices: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(user: &str, token: &str) -> Caller {
+        Caller {
+            grant: "g".to_owned(),
+            user: user.to_owned(),
+            login: user.to_owned(),
+            forge: "https://git.example.org/sub/".parse().unwrap(),
+            forge_token: Secret::new(token),
+            scopes: vec!["mcp".to_owned()],
+        }
+    }
+
+    fn forges(allow: Allow) -> Forges {
+        Forges {
+            http: Arc::default(),
+            allow,
+            open: Mutex::default(),
+        }
+    }
+
+    fn ask(host: Option<&str>, owner: &str) -> Ask {
+        Ask {
+            host: host.map(|host| Host::parse(host).unwrap()),
+            owner: Some(owner.to_owned()),
+            name: Some("site".to_owned()),
+            remote: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn only_the_one_forge_is_opened() {
+        let forges = forges(Allow::parse("alice").unwrap());
+        let one = forges.of(&caller("u", "t")).unwrap();
+        for host in [None, Some("git.example.org")] {
+            let opened = one.open(&ask(host, "alice")).await.unwrap();
+            let api = opened.found.api_url.unwrap();
+            assert_eq!(api.as_str(), "https://git.example.org/sub/api/v1/");
+        }
+        for (host, owner) in [
+            (Some("github.com"), "alice"),
+            (Some("git.example.org:8443"), "alice"),
+            (None, "bob"),
+        ] {
+            let refused = one.open(&ask(host, owner)).await.unwrap_err();
+            assert!(matches!(refused, OpenError::NotAllowed(_)), "{refused}");
+        }
+        let nothing = one.open(&Ask::default()).await.unwrap_err();
+        assert!(matches!(nothing, OpenError::NoRepository { .. }));
+    }
+
+    #[test]
+    fn a_forge_is_kept_for_one_person_and_one_token() {
+        let forges = forges(Allow::everything());
+        let of = |user, token| forges.of(&caller(user, token)).unwrap().forge;
+        let first = of("a", "1");
+        assert!(Arc::ptr_eq(&first, &of("a", "1")));
+        assert!(!Arc::ptr_eq(&first, &of("b", "1")));
+        assert!(!Arc::ptr_eq(&first, &of("a", "2")));
+    }
+}
