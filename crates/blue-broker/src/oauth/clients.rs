@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{builtin, redirect};
+use super::{
+    builtin,
+    cimd::{self, MetadataError},
+    redirect,
+};
 use crate::{
     app::App,
     config::StaticClient,
@@ -19,9 +23,21 @@ const LONGEST: usize = 2048;
 pub(crate) enum ClientError {
     #[error("the client could not be looked up")]
     Store(#[from] StoreError),
+    /// Its id is an address, and there is no good document
+    #[error(transparent)]
+    Metadata(MetadataError),
 }
 
-/// The client of that id: written down by an admin, built in, or registered
+impl From<MetadataError> for ClientError {
+    fn from(error: MetadataError) -> Self {
+        match error {
+            MetadataError::Store(error) => Self::Store(error),
+            error => Self::Metadata(error),
+        }
+    }
+}
+
+/// The client of that id: written down by an admin, built in, registered, or told of by a document
 ///
 /// `None` if there is none, or none any more.
 pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, ClientError> {
@@ -34,9 +50,21 @@ pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, C
     if let Some(known) = builtin::find(client_id) {
         return Ok(Some(kept(app, of_builtin(app, known)).await?));
     }
+    if client_id.starts_with("https://") {
+        return Ok(Some(cimd::find(app, client_id).await?));
+    }
     let row = app.store.client(client_id).await?;
     // What an admin took out of the file is gone, whatever the rows remember of it.
     Ok(row.filter(|client| client.kind == ClientKind::Dynamic))
+}
+
+/// The host that speaks for a client, if one does
+pub(crate) fn verified_host(client: &Client) -> Option<String> {
+    if client.kind != ClientKind::Metadata {
+        return None;
+    }
+    let url = url::Url::parse(&client.id).ok()?;
+    url.host_str().map(str::to_owned)
 }
 
 fn of_admin(app: &App, written: &StaticClient) -> Client {

@@ -2,5 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod admin;
+mod cimd;
+mod discovery;
 mod health;
+mod limits;
+mod register;
 mod setup;
