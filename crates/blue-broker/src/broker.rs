@@ -130,6 +130,11 @@ impl Broker {
         })
     }
 
+    #[cfg(test)]
+    pub(crate) fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
     /// The address that was bound
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -24,6 +24,8 @@ mod oauth;
 mod rng;
 mod store;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod token;
 mod upstream;
 

@@ -14,6 +14,8 @@ pub(crate) enum Purpose {
     DataKeys,
     /// PKCE verifiers towards the forge
     UpstreamVerifier,
+    /// States towards the forge, so that a second press of a button leads to the same place
+    UpstreamState,
     /// Authorization codes, so that a page can be shown twice without the code being stored
     Code,
     /// Values of forms
@@ -25,6 +27,7 @@ impl Purpose {
         match self {
             Self::DataKeys => b"data-keys-v1",
             Self::UpstreamVerifier => b"upstream-verifier-v1",
+            Self::UpstreamState => b"upstream-state-v1",
             Self::Code => b"code-v1",
             Self::Form => b"form-v1",
         }

@@ -15,6 +15,17 @@ const STYLE: &str = include_str!("style.css");
 /// Forms may only post to ourselves. `Referrer-Policy` is `same-origin`, because with
 /// `no-referrer` a browser sends `Origin: null` with our own forms.
 pub(crate) fn page(rng: &dyn Rng, status: StatusCode, title: &str, body: &Markup) -> Response {
+    page_with_head(rng, status, title, &html! {}, body)
+}
+
+/// The same with something more in its head
+pub(crate) fn page_with_head(
+    rng: &dyn Rng,
+    status: StatusCode,
+    title: &str,
+    head: &Markup,
+    body: &Markup,
+) -> Response {
     let nonce = rng::id(rng);
     let html = html! {
         (DOCTYPE)
@@ -24,6 +35,7 @@ pub(crate) fn page(rng: &dyn Rng, status: StatusCode, title: &str, body: &Markup
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="robots" content="noindex";
+                (head)
                 title { (title) }
                 style nonce=(nonce) { (PreEscaped(STYLE)) }
             }

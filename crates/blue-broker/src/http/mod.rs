@@ -1,10 +1,12 @@
 //! The route table, and what holds for every answer
 
 mod bearer;
+pub(crate) mod connections;
 mod cors;
 mod error_page;
 mod health;
 mod mcp;
+pub(crate) mod pages;
 mod request;
 
 use std::sync::Arc;
@@ -19,12 +21,12 @@ use axum::{
 };
 
 pub(crate) use bearer::Passes;
-pub(crate) use error_page::{ErrorPage, page};
+pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use request::RequestId;
 
 use crate::{
     app::App,
-    oauth::{discovery, register, revoke, token},
+    oauth::{authorize, callback, consent, discovery, done, register, revoke, token},
 };
 
 /// Largest body of a request that is no MCP call
@@ -36,6 +38,15 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/mcp", any(mcp::mcp))
+        .route("/oauth/authorize", get(authorize::authorize))
+        .route("/authorize", get(authorize::authorize))
+        .route("/oauth/consent", get(consent::ask).post(consent::answer))
+        .route("/oauth/callback", get(callback::callback))
+        .route("/oauth/done", get(done::done))
+        .route(
+            "/connections",
+            get(connections::show).post(connections::act),
+        )
         .route("/oauth/token", post(token::token))
         .route("/token", post(token::token))
         .route("/oauth/revoke", post(revoke::revoke))

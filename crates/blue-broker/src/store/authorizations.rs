@@ -169,7 +169,7 @@ impl Store {
         row.map(Authorization::of).transpose()
     }
 
-    /// The person said yes: remember the state that goes to the forge
+    /// The person said yes: remember the state that goes to the forge, and until when it is good
     ///
     /// None if it was answered already.
     pub(crate) async fn approve(
@@ -178,13 +178,14 @@ impl Store {
         upstream: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
-        const SQL: &str = "UPDATE authorizations SET stage = 'approved', upstream_hash = $2 \
-            WHERE id = $1 AND stage = 'asked' AND expires_at > $3";
+        const SQL: &str = "UPDATE authorizations SET stage = 'approved', upstream_hash = $2, \
+            expires_at = $4 WHERE id = $1 AND stage = 'asked' AND expires_at > $3";
         let moved = writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(&asked.id)
                 .bind(upstream.bytes())
                 .bind(ms(now))
+                .bind(ms(asked.expires_at))
                 .execute(on)
                 .await?
                 .rows_affected()
@@ -195,17 +196,17 @@ impl Store {
         }))
     }
 
-    /// The person said no; None if it was answered already
+    /// The person said no, perhaps after a yes that they have not used yet; None if it is too late
     pub(crate) async fn deny(
         &self,
-        asked: Authorization,
+        open: Authorization,
         now: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
         const SQL: &str = "UPDATE authorizations SET stage = 'denied' \
-            WHERE id = $1 AND stage = 'asked' AND expires_at > $2";
+            WHERE id = $1 AND stage IN ('asked', 'approved') AND expires_at > $2";
         let moved = writing!(&self.db, |on| {
             sqlx::query(SQL)
-                .bind(&asked.id)
+                .bind(&open.id)
                 .bind(ms(now))
                 .execute(on)
                 .await?
@@ -213,7 +214,7 @@ impl Store {
         });
         Ok((moved == 1).then_some(Authorization {
             stage: Stage::Denied,
-            ..asked
+            ..open
         }))
     }
 

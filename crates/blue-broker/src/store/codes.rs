@@ -86,6 +86,24 @@ impl Store {
         Ok(row.map(code))
     }
 
+    /// Whether a code could still be used, so that a page shows none that is worth nothing
+    pub(crate) async fn code_is_open(
+        &self,
+        hash: &TokenHash,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str =
+            "SELECT grant_id FROM codes WHERE hash = $1 AND used_at IS NULL AND expires_at > $2";
+        let row: Option<(Option<String>,)> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL)
+                .bind(hash.bytes())
+                .bind(ms(now))
+                .fetch_optional(on)
+                .await?
+        });
+        Ok(row.is_some())
+    }
+
     /// Use a code: it opens `grant` with its first pair of tokens, or nothing happens
     pub(crate) async fn use_code(
         &self,

@@ -1,6 +1,7 @@
 //! The forge as an OAuth provider, and the tokens that it gave for each person
 
 mod fresh;
+mod oauth;
 mod token_endpoint;
 mod vault;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 use blue_core::{http::HttpError, secret::Secret};
 
 pub(crate) use fresh::{Fresh, FreshError, Turns, fresh};
+pub(crate) use oauth::{Reach, account, authorize_url, reach, settings_url, verifier};
 pub(crate) use token_endpoint::{exchange, refresh};
 pub(crate) use vault::{VaultError, key_place, open, sign_in};
 

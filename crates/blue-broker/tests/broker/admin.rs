@@ -24,7 +24,10 @@ async fn a_client_is_listed_and_revoked() {
     let (admin, _) = admin(&setup).await;
     let clients = admin.clients().await.unwrap();
     assert_eq!(clients.len(), 1);
-    assert_eq!((clients[0].id.as_str(), clients[0].name.as_str()), (id, "Mine"));
+    assert_eq!(
+        (clients[0].id.as_str(), clients[0].name.as_str()),
+        (id, "Mine")
+    );
     assert_eq!(admin.revoke_client(id).await.unwrap(), 0);
     assert_eq!(token_error(&setup, id, None).await, "invalid_client");
     for error in [

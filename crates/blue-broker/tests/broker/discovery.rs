@@ -191,7 +191,11 @@ async fn a_preflight_lets_the_protocol_version_through() {
             .await
             .unwrap();
         let open = answer.headers().get("access-control-allow-origin");
-        assert_ne!(open.map(reqwest::header::HeaderValue::as_bytes), Some(&b"*"[..]), "{path}");
+        assert_ne!(
+            open.map(reqwest::header::HeaderValue::as_bytes),
+            Some(&b"*"[..]),
+            "{path}"
+        );
     }
 }
 

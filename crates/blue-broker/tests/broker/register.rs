@@ -20,7 +20,10 @@ async fn send(setup: &Setup, kind: &str, body: String) -> (u16, Value) {
         .unwrap();
     assert_eq!(answer.headers()["cache-control"], "no-store");
     let status = answer.status().as_u16();
-    (status, serde_json::from_str(&answer.text().await.unwrap()).unwrap())
+    (
+        status,
+        serde_json::from_str(&answer.text().await.unwrap()).unwrap(),
+    )
 }
 
 /// What a client on the own machine sends
@@ -74,13 +77,22 @@ async fn a_public_client_is_known_after_it_registered() {
     let id = body["client_id"].as_str().unwrap();
     assert!(!id.starts_with("https://"));
     assert_eq!(body["client_name"], "Some client");
-    assert_eq!(body["redirect_uris"], json!(["http://localhost:4711/callback"]));
+    assert_eq!(
+        body["redirect_uris"],
+        json!(["http://localhost:4711/callback"])
+    );
     assert_eq!(body["token_endpoint_auth_method"], "none");
-    assert_eq!(body["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert_eq!(
+        body["grant_types"],
+        json!(["authorization_code", "refresh_token"])
+    );
     assert_eq!(body["response_types"], json!(["code"]));
     assert_eq!(body["scope"], "mcp offline_access");
     assert_eq!(body["client_id_issued_at"], 1_800_000_000);
-    assert!(body.get("client_secret").is_none() && no_null(&body), "{body}");
+    assert!(
+        body.get("client_secret").is_none() && no_null(&body),
+        "{body}"
+    );
     assert_eq!(token_error(&setup, id, None).await, "invalid_grant");
     assert_eq!(token_error(&setup, "nobody", None).await, "invalid_client");
 }
@@ -92,7 +104,10 @@ async fn the_same_registration_finds_the_same_client() {
     // Another port, another order, and members that say nothing.
     let (_, again) = register(&setup, &native("Same", 2000)).await;
     assert_eq!(first["client_id"], again["client_id"]);
-    assert_eq!(again["redirect_uris"], json!(["http://localhost:2000/callback"]));
+    assert_eq!(
+        again["redirect_uris"],
+        json!(["http://localhost:2000/callback"])
+    );
     let (_, other) = register(&setup, &native("Other", 1000)).await;
     assert_ne!(first["client_id"], other["client_id"]);
     let mut path = native("Same", 1000);
@@ -197,7 +212,12 @@ async fn open_redirects_cannot_be_registered() {
         let (status, answer) = register(&setup, &body).await;
         assert_eq!(status, 400, "{uri} {answer}");
         assert_eq!(answer["error"], "invalid_redirect_uri", "{uri}");
-        assert!(!answer["error_description"].as_str().unwrap().contains("evil"));
+        assert!(
+            !answer["error_description"]
+                .as_str()
+                .unwrap()
+                .contains("evil")
+        );
     }
     // Our own address would send codes to ourselves.
     let mut body = native("Evil", 1);
@@ -222,25 +242,85 @@ async fn what_is_no_registration_is_told_so() {
         (json, "{".to_owned(), "invalid_client_metadata"),
         (json, deep, "invalid_client_metadata"),
         (json, "{}".to_owned(), "invalid_redirect_uri"),
-        (json, with("x", json!("y".repeat(20_000))), "invalid_client_metadata"),
-        ("text/plain", native("x", 1).to_string(), "invalid_client_metadata"),
-        ("application/x-www-form-urlencoded", "a=b".to_owned(), "invalid_client_metadata"),
-        (json, with("redirect_uris", json!([])), "invalid_redirect_uri"),
-        (json, with("redirect_uris", json!("x")), "invalid_redirect_uri"),
-        (json, with("redirect_uris", json!([7])), "invalid_redirect_uri"),
-        (json, with("redirect_uris", json!(vec!["https://a.example/"; 21])), "invalid_redirect_uri"),
-        (json, with("client_name", json!(["x"])), "invalid_client_metadata"),
-        (json, with("grant_types", json!(["client_credentials"])), "invalid_client_metadata"),
-        (json, with("response_types", json!(["token"])), "invalid_client_metadata"),
-        (json, with("token_endpoint_auth_method", json!("private_key_jwt")), "invalid_client_metadata"),
-        (json, with("client_uri", json!("javascript:alert(1)")), "invalid_client_metadata"),
-        (json, with("logo_uri", json!("data:image/svg+xml,<svg/>")), "invalid_client_metadata"),
-        (json, with("policy_uri", json!(" javascript:alert(1)")), "invalid_client_metadata"),
+        (
+            json,
+            with("x", json!("y".repeat(20_000))),
+            "invalid_client_metadata",
+        ),
+        (
+            "text/plain",
+            native("x", 1).to_string(),
+            "invalid_client_metadata",
+        ),
+        (
+            "application/x-www-form-urlencoded",
+            "a=b".to_owned(),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("redirect_uris", json!([])),
+            "invalid_redirect_uri",
+        ),
+        (
+            json,
+            with("redirect_uris", json!("x")),
+            "invalid_redirect_uri",
+        ),
+        (
+            json,
+            with("redirect_uris", json!([7])),
+            "invalid_redirect_uri",
+        ),
+        (
+            json,
+            with("redirect_uris", json!(vec!["https://a.example/"; 21])),
+            "invalid_redirect_uri",
+        ),
+        (
+            json,
+            with("client_name", json!(["x"])),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("grant_types", json!(["client_credentials"])),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("response_types", json!(["token"])),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("token_endpoint_auth_method", json!("private_key_jwt")),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("client_uri", json!("javascript:alert(1)")),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("logo_uri", json!("data:image/svg+xml,<svg/>")),
+            "invalid_client_metadata",
+        ),
+        (
+            json,
+            with("policy_uri", json!(" javascript:alert(1)")),
+            "invalid_client_metadata",
+        ),
     ];
     for (kind, body, error) in cases {
         let start: String = body.chars().take(200).collect();
         let (status, answer) = send(&setup, kind, body).await;
-        assert_eq!((status, answer["error"].as_str()), (400, Some(error)), "{start} {answer}");
+        assert_eq!(
+            (status, answer["error"].as_str()),
+            (400, Some(error)),
+            "{start} {answer}"
+        );
         assert!(no_null(&answer));
     }
 }

@@ -5,10 +5,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 use axum::{body::Body, http::Request, response::Response};
 use blue_broker::{
     Backend, Broker, Build, Caller, Parts, SystemRng,
-    config::{Config, Given},
+    config::{Config, Given, PublicUrl, StaticClient},
 };
-use blue_core::{clock::ManualClock, http::HttpConfig};
-use blue_sandbox::{Sandbox, Seed};
+use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
+use blue_sandbox::{Flavor, Sandbox, Seed};
 use jiff::Timestamp;
 
 /// Everything that a test speaks to
@@ -31,6 +31,59 @@ impl Setup {
         .unwrap();
         let dir = tempfile::tempdir().unwrap();
         let config = config(sandbox.url(), dir.path());
+        Self::of(sandbox, config, dir).await
+    }
+
+    /// The same with an application at the forge and the clients of [`good`], ready to sign in
+    pub(crate) async fn with_app() -> Self {
+        Self::with_app_on(Flavor::Gitea).await
+    }
+
+    pub(crate) async fn with_app_on(flavor: Flavor) -> Self {
+        let sandbox = Sandbox::start(blue_sandbox::Config {
+            seed: Seed::Demo,
+            flavor,
+            ..blue_sandbox::Config::default()
+        })
+        .await
+        .unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(sandbox.url(), dir.path());
+        // The forge must know the address before there is a broker.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        config.listen = free.local_addr().unwrap();
+        drop(free);
+        config.public_url = PublicUrl::parse(&format!("http://{}", config.listen)).unwrap();
+        let app = serde_json::json!({
+            "name": "Broker",
+            "confidential_client": true,
+            "redirect_uris": [config.public_url.at("/oauth/callback")],
+        });
+        let made = client()
+            .post(format!("{}/api/v1/user/applications/oauth2", sandbox.url()))
+            .header("content-type", "application/json")
+            .bearer_auth(sandbox.users()[0].token.expose())
+            .body(app.to_string())
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(made.status(), 201);
+        let made: serde_json::Value = serde_json::from_str(&made.text().await.unwrap()).unwrap();
+        config.client_id = made["client_id"].as_str().unwrap().to_owned();
+        config.client_secret = Secret::new(made["client_secret"].as_str().unwrap());
+        config.clients = CLIENTS
+            .iter()
+            .map(|(id, name, uri)| StaticClient {
+                id: (*id).to_owned(),
+                name: (*name).to_owned(),
+                redirect_uris: vec![(*uri).to_owned()],
+                secret: None,
+            })
+            .collect();
+        Self::of(sandbox, config, dir).await
+    }
+
+    async fn of(sandbox: Sandbox, config: Config, dir: tempfile::TempDir) -> Self {
         let clock = Arc::new(ManualClock::at(
             Timestamp::from_second(1_800_000_000).unwrap(),
         ));
@@ -68,6 +121,60 @@ impl Setup {
     pub(crate) async fn get(&self, path: &str) -> reqwest::Response {
         self.http.get(self.at(path)).send().await.unwrap()
     }
+}
+
+/// Id, name and redirect URI of clients that the configuration names
+const CLIENTS: &[(&str, &str, &str)] = &[
+    ("tool", "A tool", "http://127.0.0.1/callback"),
+    ("site", "A site", "https://client.example/cb"),
+    ("cursor", "An editor", "cursor://editor.example/cb"),
+    (
+        "hostile",
+        "\u{202e}<script>alert(1)</script>",
+        "https://client.example/cb",
+    ),
+];
+/// A verifier and its S256 challenge, as in RFC 7636
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/// The address that a client of the configuration comes with
+fn redirect_uri(client: &str) -> &'static str {
+    if client == "tool" {
+        return "http://127.0.0.1:4711/callback";
+    }
+    let known = CLIENTS.iter().find(|(id, ..)| *id == client);
+    known.map_or("https://nobody.example/cb", |(_, _, uri)| *uri)
+}
+
+/// The query of a good authorization request
+pub(crate) fn good(client: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("response_type", "code")
+        .append_pair("client_id", client)
+        .append_pair("redirect_uri", redirect_uri(client))
+        .append_pair("code_challenge", CHALLENGE)
+        .append_pair("code_challenge_method", "S256")
+        .append_pair("state", "s&1 \u{e9}")
+        .finish()
+}
+
+/// Exchange the code that a client was called with; gives its access token
+pub(crate) async fn tokens(setup: &Setup, client: &str, called: &url::Url) -> String {
+    let code = crate::browser::param(called, "code").unwrap();
+    let form = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "authorization_code")
+        .append_pair("client_id", client)
+        .append_pair("code", &code)
+        .append_pair("redirect_uri", redirect_uri(client))
+        .append_pair("code_verifier", VERIFIER)
+        .finish();
+    let request = setup.http.post(setup.at("/oauth/token"));
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let answer = request.body(form).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{:?}", answer.text().await);
+    let body: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    body["access_token"].as_str().unwrap().to_owned()
 }
 
 /// A back end that says who called, and with what

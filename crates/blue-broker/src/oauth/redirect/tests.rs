@@ -40,7 +40,7 @@ fn what_real_clients_register_is_taken() {
         "https://chatgpt.com/connector/oauth/abc_DEF-1",
         "https://vscode.dev/redirect",
         "https://example.org",
-        "https://example.org?x=1&y=%20",
+        "https://example.org/?x=1&y=%20",
         "https://example.org:8443/cb",
         "https://example.org:443/cb",
         "https://xn--bcher-kva.example/cb",

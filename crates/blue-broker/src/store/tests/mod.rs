@@ -163,12 +163,8 @@ async fn an_authorization_leaves_each_stage_once(store: Store) {
     );
     let approved = store.approve(asked.clone(), &state, at(1)).await.unwrap();
     let approved = approved.unwrap();
-    let again = store
-        .approve(asked.clone(), &random_hash(), at(1))
-        .await
-        .unwrap();
+    let again = store.approve(asked, &random_hash(), at(1)).await.unwrap();
     assert!(again.is_none(), "approved twice");
-    assert!(store.deny(asked, at(1)).await.unwrap().is_none());
     let found = store.authorization_by_state(&state, at(2)).await.unwrap();
     assert_eq!(found.unwrap().id, approved.id);
     assert!(
@@ -183,7 +179,14 @@ async fn an_authorization_leaves_each_stage_once(store: Store) {
         .await
         .unwrap()
         .unwrap();
-    assert!(store.came_back(approved, at(2)).await.unwrap().is_none());
+    assert!(
+        store
+            .came_back(approved.clone(), at(2))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(store.deny(approved, at(2)).await.unwrap().is_none());
     let granted = store.granted(returned.clone(), "u").await.unwrap().unwrap();
     assert!(store.granted(returned, "v").await.unwrap().is_none());
     let read = store
@@ -202,6 +205,20 @@ async fn an_authorization_leaves_each_stage_once(store: Store) {
     store.begin(&asked, at(0)).await.unwrap();
     let denied = store.deny(asked.clone(), at(1)).await.unwrap().unwrap();
     assert_eq!(denied.stage, Stage::Denied);
+
+    // A no counts after a yes that was not used, and the yes is worth nothing then.
+    let changed = authorization();
+    store.begin(&changed, at(0)).await.unwrap();
+    let later = Authorization {
+        expires_at: at(900),
+        ..changed
+    };
+    let yes = store.approve(later, &random_hash(), at(1)).await.unwrap();
+    let yes = yes.unwrap();
+    let read = store.authorization(&yes.id, at(899)).await.unwrap();
+    assert_eq!(read.unwrap().expires_at, at(900), "it got more time");
+    assert!(store.deny(yes.clone(), at(2)).await.unwrap().is_some());
+    assert!(store.came_back(yes, at(3)).await.unwrap().is_none());
     assert!(
         store
             .approve(asked, &random_hash(), at(1))

@@ -1,0 +1,207 @@
+//! `/connections`: a person sees and ends what they granted
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use axum::{
+    Extension,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, HeaderValue},
+    response::Response,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use super::{
+    RequestId,
+    pages::connections::{Connection, ConnectionsPage, signed_out},
+};
+use crate::{
+    app::App,
+    audit::Fields,
+    crypto::Purpose,
+    oauth::{
+        authorize, browser, consent,
+        form::Params,
+        revoke,
+        trouble::{Trouble, see_other},
+    },
+    store::{Ask, Grant, PageSession, Revoked, UserState},
+    token::{Kind, Token, TokenHash},
+    upstream,
+};
+
+const COOKIE: &str = "__Host-connections";
+/// Seconds that somebody stays signed in
+const LIFE: u32 = 1800;
+const WHY: &str = "revoked by the person";
+
+/// Sign somebody in: always with a new cookie, whatever the browser had before
+pub(crate) async fn open(app: &App, user: &str) -> Result<HeaderValue, Trouble> {
+    let token = Token::new(Kind::PageSession, &*app.rng);
+    let session = PageSession {
+        user: user.to_owned(),
+        form: TokenHash::of(&form_token(app, &token)),
+        expires_at: app.now() + Duration::from_secs(LIFE.into()),
+    };
+    app.store
+        .open_page(&token.hash(), &session, app.now())
+        .await?;
+    Ok(browser::set_cookie(COOKIE, token.expose(), LIFE))
+}
+
+fn form_token(app: &App, session: &Token) -> String {
+    URL_SAFE_NO_PAD.encode(app.keys.derived(Purpose::Form, session.expose()))
+}
+
+/// Who looks
+async fn visitor(app: &App, headers: &HeaderMap) -> Result<Option<(Token, PageSession)>, Trouble> {
+    let token =
+        browser::cookie(headers, COOKIE).and_then(|cookie| Token::parse(Kind::PageSession, cookie));
+    let Some(token) = token else {
+        return Ok(None);
+    };
+    let session = app.store.page_session(&token.hash(), app.now()).await?;
+    Ok(session.map(|session| (token, session)))
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(request): Extension<RequestId>,
+    headers: HeaderMap,
+) -> Response {
+    match list(&app, &headers).await {
+        Ok(answer) => answer,
+        Err(trouble) => trouble.show(&app, &request),
+    }
+}
+
+async fn list(app: &App, headers: &HeaderMap) -> Result<Response, Trouble> {
+    let visitor = visitor(app, headers).await?;
+    let user = match &visitor {
+        Some((_, session)) => app.store.user(&session.user).await?,
+        None => None,
+    };
+    let (Some((token, _)), Some(user)) = (visitor, user) else {
+        return Ok(signed_out(&*app.rng, &app.config.forge_name));
+    };
+    let connections = connections(app, &user.id).await?;
+    let page = ConnectionsPage {
+        login: &user.login,
+        forge: &app.config.forge_name,
+        settings: &upstream::settings_url(app),
+        must_reconnect: user.state == UserState::Reconnect,
+        connections: &connections,
+        token: &form_token(app, &token),
+    };
+    Ok(page.show(&*app.rng))
+}
+
+/// Clients rather than grants: one that was connected three times is one to a person
+async fn connections(app: &App, user: &str) -> Result<Vec<Connection>, Trouble> {
+    let mut by_client: BTreeMap<String, Vec<Grant>> = BTreeMap::new();
+    for grant in app.store.grants_of(user).await? {
+        by_client
+            .entry(grant.client_id.clone())
+            .or_default()
+            .push(grant);
+    }
+    let mut all = Vec::new();
+    for (client_id, grants) in by_client {
+        let client = app.store.client(&client_id).await?;
+        let since = grants.iter().map(|grant| grant.created_at).min();
+        let last_used = grants.iter().map(|grant| grant.last_used_at).max();
+        let (Some(since), Some(last_used)) = (since, last_used) else {
+            continue;
+        };
+        all.push(Connection {
+            name: client.map_or_else(String::new, |client| client.name),
+            client_id,
+            scopes: grants[0].scope.clone(),
+            since,
+            last_used,
+            grants: grants.len(),
+        });
+    }
+    all.sort_by_key(|one| std::cmp::Reverse(one.last_used));
+    Ok(all)
+}
+
+pub(super) async fn act(
+    State(app): State<Arc<App>>,
+    Extension(request): Extension<RequestId>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    match change(&app, &request, &headers, &body).await {
+        Ok(answer) => answer,
+        Err(trouble) => trouble.show(&app, &request),
+    }
+}
+
+async fn change(
+    app: &App,
+    request: &RequestId,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Response, Trouble> {
+    if !browser::is_own_page(app, headers) {
+        return Err(Trouble::Forged);
+    }
+    let params = Params::form(headers, body)?;
+    let what = params.get("do").unwrap_or_default();
+    if what == "sign-in" {
+        return sign_in(app).await;
+    }
+    let Some((token, session)) = visitor(app, headers).await? else {
+        // Signed out meanwhile: the page says so.
+        return Ok(see_other("/connections", None));
+    };
+    let sent = TokenHash::of(params.get("token").unwrap_or_default());
+    if !sent.matches(&session.form) {
+        return Err(Trouble::Forged);
+    }
+    let user = session.user.as_str();
+    let about = Fields {
+        user: Some(user),
+        request: Some(&request.0),
+        ..Fields::default()
+    };
+    match (what, params.get("client")) {
+        ("revoke", Some(client)) => {
+            let what = Revoked::Connection { user, client };
+            revoke::end(app, what, WHY, about).await?;
+        }
+        ("revoke-all", _) => {
+            revoke::end(app, Revoked::User(user), WHY, about).await?;
+        }
+        ("sign-out", _) => {
+            app.store.close_page(&token.hash()).await?;
+            let gone = browser::set_cookie(COOKIE, "", 0);
+            return Ok(see_other("/connections", Some(gone)));
+        }
+        _ => {
+            return Err(Trouble::BadRequest(
+                "there is nothing to do in it".to_owned(),
+            ));
+        }
+    }
+    Ok(see_other("/connections", None))
+}
+
+/// Send somebody to the forge, for this page alone
+async fn sign_in(app: &App) -> Result<Response, Trouble> {
+    let ask = Ask {
+        client_id: None,
+        redirect_uri: "/connections".to_owned(),
+        client_state: None,
+        scope: String::new(),
+        resource: String::new(),
+        challenge: String::new(),
+    };
+    let (new, secret) = authorize::fresh(app, ask);
+    app.store.begin(&new, app.now()).await?;
+    let to = format!("/oauth/done?tx={}", new.id);
+    let cookie = browser::bind(&new.id, &secret);
+    consent::approve(app, new).await?;
+    Ok(see_other(&to, Some(cookie)))
+}

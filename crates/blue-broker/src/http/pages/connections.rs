@@ -1,0 +1,111 @@
+//! A person's own connections
+
+use axum::{http::StatusCode, response::Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use url::Url;
+
+use super::{day, plain};
+use crate::{http::page, rng::Rng};
+
+/// A client that a person is connected to
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    pub(crate) client_id: String,
+    /// As it calls itself
+    pub(crate) name: String,
+    pub(crate) scopes: String,
+    pub(crate) since: Timestamp,
+    pub(crate) last_used: Timestamp,
+    /// How many times they said yes and did not take it back
+    pub(crate) grants: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConnectionsPage<'a> {
+    pub(crate) login: &'a str,
+    pub(crate) forge: &'a str,
+    /// Where the grant at the forge itself is taken back
+    pub(crate) settings: &'a Url,
+    pub(crate) must_reconnect: bool,
+    pub(crate) connections: &'a [Connection],
+    pub(crate) token: &'a str,
+}
+
+impl ConnectionsPage<'_> {
+    pub(crate) fn show(&self, rng: &dyn Rng) -> Response {
+        let body = html! {
+            p.small {
+                "Signed in as " strong { (self.login) } " at " (self.forge)
+            }
+            h1 { "Your connections" }
+            @if self.must_reconnect {
+                p.warn role="note" {
+                    strong { (self.forge) " no longer accepts this sign-in. " }
+                    "Your apps cannot work until you sign in again."
+                }
+                (self.form("sign-in", "", "main", "Sign in again"))
+            }
+            @if self.connections.is_empty() {
+                p { "No app is connected to your account." }
+            }
+            @for one in self.connections {
+                section.card {
+                    h2 { bdi { (plain(&one.name)) } }
+                    dl {
+                        dt { "Connected" }
+                        dd {
+                            (day(one.since))
+                            @if one.grants > 1 { " (" (one.grants) " times)" }
+                        }
+                        dt { "Last used" }
+                        dd { (day(one.last_used)) }
+                        dt { "Scopes" }
+                        dd { code { (one.scopes) } }
+                        dt { "Id" }
+                        dd { code { (one.client_id) } }
+                    }
+                    (self.form("revoke", &one.client_id, "", "Disconnect"))
+                }
+            }
+            div.row {
+                @if self.connections.len() > 1 {
+                    (self.form("revoke-all", "", "", "Disconnect all"))
+                }
+                (self.form("sign-out", "", "", "Sign out of this page"))
+            }
+            h2 { "At " (self.forge) }
+            p {
+                "Disconnecting an app ends its access here at once. This service itself keeps its "
+                "permission at " (self.forge) " until you remove it there, under "
+                a href=(self.settings) rel="noreferrer" { "Settings → Applications" }
+                "; that ends every app at once."
+            }
+        };
+        page(rng, StatusCode::OK, "Your connections", &body)
+    }
+
+    fn form(&self, what: &str, client: &str, class: &str, label: &str) -> Markup {
+        html! {
+            form method="post" action="/connections" {
+                input type="hidden" name="token" value=(self.token);
+                @if !client.is_empty() { input type="hidden" name="client" value=(client); }
+                button class=[(!class.is_empty()).then_some(class)] type="submit" name="do" value=(what) {
+                    (label)
+                }
+            }
+        }
+    }
+}
+
+/// For somebody who is not signed in
+pub(crate) fn signed_out(rng: &dyn Rng, forge: &str) -> Response {
+    let body = html! {
+        h1 { "Your connections" }
+        p { "See which apps use your account at " (forge) ", and disconnect them." }
+        form method="post" action="/connections" {
+            button.main type="submit" name="do" value="sign-in" { "Sign in with " (forge) }
+        }
+    };
+    page(rng, StatusCode::OK, "Your connections", &body)
+}

@@ -1,0 +1,70 @@
+//! Pages that lead on to somewhere else, or say that there is nowhere to go
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use maud::{Markup, html};
+use url::Url;
+
+use crate::{http::page_with_head, rng::Rng};
+
+/// A page that goes on by itself
+///
+/// Not a redirect: as the answer to a form it would be blocked by the page's own policy for other
+/// ports, `[::1]` and private schemes. The link is for browsers that want a click before they
+/// start another program; it is not where the button was, so that a second click does not hit it.
+#[derive(Debug)]
+pub(crate) struct Onward<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) to: &'a Url,
+    pub(crate) link: &'a str,
+    pub(crate) note: &'a str,
+}
+
+impl Onward<'_> {
+    pub(crate) fn show(&self, rng: &dyn Rng) -> Response {
+        let head = html! { meta http-equiv="refresh" content={ "0;url=" (self.to) }; };
+        let body = html! {
+            p { a href=(self.to) rel="noreferrer" { (self.link) } }
+            h1 { (self.title) }
+            p { (self.note) }
+        };
+        secret(page_with_head(
+            rng,
+            StatusCode::OK,
+            self.title,
+            &head,
+            &body,
+        ))
+    }
+}
+
+/// The forge's answer is being worked on, perhaps by another request of the same browser
+pub(crate) fn wait(rng: &dyn Rng) -> Response {
+    let head = html! { meta http-equiv="refresh" content="2"; };
+    let body = html! {
+        h1 { "Finishing your sign-in…" }
+        p { "If nothing happens within a minute, close this page and start again in your app." }
+    };
+    secret(page_with_head(
+        rng,
+        StatusCode::OK,
+        "Finishing your sign-in",
+        &head,
+        &body,
+    ))
+}
+
+/// Something to read, and nothing to do any more
+pub(crate) fn end(rng: &dyn Rng, status: StatusCode, title: &str, text: &Markup) -> Response {
+    let body = html! { h1 { (title) } (text) };
+    secret(page_with_head(rng, status, title, &html! {}, &body))
+}
+
+/// Not even our own address may get out: it names the authorization
+fn secret(mut answer: Response) -> Response {
+    let none = HeaderValue::from_static("no-referrer");
+    answer.headers_mut().insert(header::REFERRER_POLICY, none);
+    answer
+}

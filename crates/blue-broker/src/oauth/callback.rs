@@ -1,0 +1,189 @@
+//! `GET /oauth/callback`: the forge sends people back
+//!
+//! The state counts once, and only in the browser that said yes: whoever follows an address that
+//! somebody else got from us gets nowhere, and nothing is asked of the forge for them.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderMap, HeaderValue, Uri},
+    response::Response,
+};
+use blue_core::secret::Secret;
+
+use super::{
+    browser,
+    done::{self, Problem},
+    form::Params,
+    trouble::{Trouble, see_other},
+};
+use crate::{
+    app::App,
+    audit::Fields,
+    http::{RequestId, connections},
+    store::{AuditEvent, Authorization, Code, Stage},
+    token::TokenHash,
+    upstream::{self, Reach, UpstreamError},
+};
+
+/// Seconds that a code is good
+const CODE_LIFE: i64 = 60;
+
+pub(crate) async fn callback(
+    State(app): State<Arc<App>>,
+    Extension(request): Extension<RequestId>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    match take(&app, &request, &uri, &headers).await {
+        Ok(answer) => answer,
+        Err(trouble) => trouble.show(&app, &request),
+    }
+}
+
+async fn take(
+    app: &Arc<App>,
+    request: &RequestId,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, Trouble> {
+    let params = Params::query(uri)?;
+    let state = TokenHash::of(params.get("state").ok_or(Trouble::Gone)?);
+    let found = app.store.authorization_by_state(&state, app.now()).await?;
+    let found = found.ok_or(Trouble::Gone)?;
+    browser::bound(headers, &found).ok_or(Trouble::OtherBrowser)?;
+    let done = format!("/oauth/done?tx={}", found.id);
+    if found.stage != Stage::Approved {
+        return Ok(see_other(&done, None));
+    }
+    let Some(returned) = app.store.came_back(found, app.now()).await? else {
+        return Ok(see_other(&done, None));
+    };
+    let code = match (params.get("error"), params.get("code")) {
+        (None, Some(code)) => Ok(Secret::new(code)),
+        (Some("access_denied"), _) => Err(Problem::Refused),
+        _ => Err(Problem::Forge),
+    };
+    // To its end, even if the browser goes away: the code is used up, and with it the person's
+    // older tokens may be.
+    let work = finish(Arc::clone(app), request.clone(), returned, code);
+    match tokio::spawn(work).await {
+        Ok(Ok(Some(session))) => Ok(see_other("/connections", Some(session))),
+        Ok(Ok(None)) => Ok(see_other(&done, None)),
+        Ok(Err(trouble)) => Err(trouble),
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a sign-in broke off"
+            );
+            Ok(see_other(&done, None))
+        }
+    }
+}
+
+/// Turn the forge's code into ours, or note why not; gives the cookie of somebody who signed in to
+/// see their connections
+async fn finish(
+    app: Arc<App>,
+    request: RequestId,
+    returned: Authorization,
+    code: Result<Secret, Problem>,
+) -> Result<Option<HeaderValue>, Trouble> {
+    let signed_in = match code {
+        Ok(code) => sign_in(&app, &returned, &code).await,
+        Err(problem) => Err(problem),
+    };
+    let user = match signed_in {
+        Ok(user) => user,
+        Err(problem) => {
+            let fields = Fields {
+                client: returned.ask.client_id.as_deref(),
+                request: Some(&request.0),
+                ..Fields::default()
+            };
+            if problem == Problem::Refused {
+                app.audit(AuditEvent::Denied, fields).await;
+            }
+            app.store.failed(returned, problem.name()).await?;
+            return Ok(None);
+        }
+    };
+    let Some(client) = returned.ask.client_id.clone() else {
+        app.store.granted(returned, &user).await?;
+        return Ok(Some(connections::open(&app, &user).await?));
+    };
+    let now = app.now();
+    let ask = &returned.ask;
+    let code = Code {
+        client_id: client.clone(),
+        user: user.clone(),
+        redirect_uri: ask.redirect_uri.clone(),
+        challenge: ask.challenge.clone(),
+        resource: ask.resource.clone(),
+        scope: ask.scope.clone(),
+        expires_at: now + jiff::SignedDuration::from_secs(CODE_LIFE),
+    };
+    // First the code: the page that shows it looks whether it is there.
+    let hash = done::code(&app, &returned.id).hash();
+    app.store.put_code(&hash, &code, now).await?;
+    if app.store.granted(returned, &user).await?.is_none() {
+        return Ok(None);
+    }
+    app.store
+        .consented(&user, &client, &code.scope, &code.redirect_uri, now)
+        .await?;
+    app.store.client_used(&client, now).await?;
+    let fields = Fields {
+        client: Some(&client),
+        user: Some(&user),
+        request: Some(&request.0),
+        ..Fields::default()
+    };
+    app.audit(AuditEvent::Consented, fields).await;
+    Ok(None)
+}
+
+/// Find out who it is and keep what the forge gave for them
+async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<String, Problem> {
+    let verifier = upstream::verifier(app, &returned.id);
+    let tokens = upstream::exchange(app, code, &verifier)
+        .await
+        .map_err(forge_failed)?;
+    let account = upstream::account(app, &tokens.access)
+        .await
+        .map_err(forge_failed)?;
+    let reach = upstream::reach(app, &tokens.access, &account).await;
+    match reach.map_err(forge_failed)? {
+        Reach::AsAsked => {}
+        Reach::Differs { granted } => {
+            tracing::warn!(
+                granted,
+                "the forge keeps to an older grant with other scopes"
+            );
+            return Err(Problem::OtherScope);
+        }
+        Reach::Everything => {
+            tracing::error!("the forge gave more than was asked for");
+            return Err(Problem::TooMuch);
+        }
+    }
+    upstream::sign_in(app, &account, &tokens)
+        .await
+        .map_err(|error| {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a sign-in was not kept"
+            );
+            Problem::Internal
+        })
+}
+
+fn forge_failed(error: UpstreamError) -> Problem {
+    tracing::warn!(
+        error = &error as &dyn std::error::Error,
+        "a sign-in at the forge failed"
+    );
+    Problem::Forge
+}

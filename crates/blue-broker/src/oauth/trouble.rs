@@ -1,0 +1,128 @@
+//! What a person is told when they cannot go on
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+use super::{clients::ClientError, form::FormError};
+use crate::{
+    app::App,
+    http::{ErrorPage, RequestId},
+    store::StoreError,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("the client is not known")]
+    UnknownClient,
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("the redirect URI is not the client's")]
+    BadRedirect,
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("the authorization is over")]
+    Gone,
+    #[error("the authorization belongs to another browser")]
+    OtherBrowser,
+    #[error("the form was not sent by a page of ours")]
+    Forged,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<FormError> for Trouble {
+    fn from(error: FormError) -> Self {
+        Self::BadRequest(error.to_string())
+    }
+}
+
+const AGAIN: &str = "Go back to your app and start again there.";
+
+impl Trouble {
+    pub(crate) fn show(&self, app: &App, request: &RequestId) -> Response {
+        let bad = StatusCode::BAD_REQUEST;
+        let (status, title, what, advice) = match self {
+            Self::UnknownClient => (
+                bad,
+                "This app is not known here",
+                "The address that brought you here names an app that is not registered, or no longer.".to_owned(),
+                "Start again in your app. If it does not register itself anew, remove the connection there and add it again.",
+            ),
+            Self::Client(error) => {
+                tracing::info!(error = error as &dyn std::error::Error, "a client was not found");
+                (
+                    bad,
+                    "This app could not be checked",
+                    format!("What the app says about itself could not be used: {error}."),
+                    "Try again later, or ask whoever runs this service.",
+                )
+            }
+            Self::BadRedirect => (
+                bad,
+                "This app asks for the wrong address",
+                "The answer would go to an address that the app did not register. Nothing was sent there.".to_owned(),
+                "Do not go on if somebody sent you a link. Otherwise remove the connection in your app and add it again.",
+            ),
+            Self::BadRequest(why) => (
+                bad,
+                "This request makes no sense",
+                format!("The address or form is wrong: {why}."),
+                AGAIN,
+            ),
+            Self::Gone => (
+                bad,
+                "This sign-in is over",
+                "It was finished already, or took longer than ten minutes.".to_owned(),
+                AGAIN,
+            ),
+            Self::OtherBrowser => (
+                StatusCode::FORBIDDEN,
+                "This sign-in belongs to another browser",
+                "It was started in another browser or profile, or cookies are blocked. Nothing was done.".to_owned(),
+                "If somebody sent you this link, close the page. Otherwise allow cookies for this site and start again in your app.",
+            ),
+            Self::Forged => (
+                StatusCode::FORBIDDEN,
+                "This was not sent from our page",
+                "Your browser says that the form came from another site. Nothing was done.".to_owned(),
+                AGAIN,
+            ),
+            Self::Store(error) => {
+                tracing::error!(error = error as &dyn std::error::Error, "the database failed");
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "Something went wrong here",
+                    "The service could not do its work.".to_owned(),
+                    "Try again in a moment.",
+                )
+            }
+        };
+        let page = ErrorPage {
+            status,
+            title,
+            what: &what,
+            advice,
+            request_id: &request.0,
+        };
+        page.show(&*app.rng)
+    }
+}
+
+/// Go there, by GET; nobody keeps the answer
+pub(crate) fn see_other(to: &str, cookie: Option<HeaderValue>) -> Response {
+    let no_store = (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let mut answer = (StatusCode::SEE_OTHER, [no_store]).into_response();
+    let headers = answer.headers_mut();
+    match HeaderValue::try_from(to) {
+        Ok(to) => {
+            headers.insert(header::LOCATION, to);
+        }
+        Err(_) => *answer.status_mut() = StatusCode::BAD_REQUEST,
+    }
+    if let Some(cookie) = cookie {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    answer
+}

@@ -1,0 +1,120 @@
+//! The door
+
+use std::time::Duration;
+
+use reqwest::Method;
+
+use super::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_every_method_says_where_to_get_one() {
+    let world = World::start().await;
+    let url = world.app().config.public_url.resource();
+    let metadata = world
+        .app()
+        .config
+        .public_url
+        .at("/.well-known/oauth-protected-resource/mcp");
+    for method in ["GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS", "PATCH"] {
+        let method: Method = method.parse().unwrap();
+        let answer = world.http.request(method.clone(), &url).send().await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.status(), 401, "{method}");
+        assert_eq!(
+            answer.headers()["www-authenticate"],
+            format!("Bearer resource_metadata=\"{metadata}\", scope=\"mcp\""),
+            "{method}"
+        );
+    }
+    // Not in the address, and not of another server or scheme.
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    let access = tokens["access_token"].as_str().unwrap();
+    let query = world.http.post(format!("{url}?access_token={access}"));
+    assert_eq!(query.send().await.unwrap().status(), 401);
+    for value in [
+        "Bearer",
+        "Bearer x",
+        "Basic eDp5",
+        &format!("token {access}"),
+    ] {
+        let request = world.http.post(&url).header("authorization", value);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 401, "{value}");
+        let challenge = answer.headers()["www-authenticate"].to_str().unwrap();
+        assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_and_names_from_elsewhere_are_not_let_in() {
+    let world = World::start().await;
+    let url = world.app().config.public_url.resource();
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    let access = tokens["access_token"].as_str().unwrap();
+    let with = |name: &str, value: &str| {
+        let request = world.http.post(&url).bearer_auth(access);
+        request.header(name, value).send()
+    };
+    let own = world.app().config.public_url.origin().to_owned();
+    for (name, value, status) in [
+        ("origin", own.as_str(), 200),
+        ("origin", "https://page.example.org", 200),
+        ("origin", "https://evil.example.org", 403),
+        ("origin", "null", 403),
+        ("host", "evil.example.org", 403),
+        ("host", "127.0.0.1.evil.example.org", 403),
+        ("host", "localhost:1", 200),
+    ] {
+        let answer = with(name, value).await.unwrap();
+        assert_eq!(answer.status(), status, "{name}: {value}");
+        let cors = answer.headers().get("access-control-allow-origin");
+        assert_eq!(cors.is_some(), name == "origin" && status == 200, "{value}");
+    }
+    let preflight = |origin: &str| {
+        let request = world.http.request(Method::OPTIONS, &url);
+        let request = request.header("access-control-request-method", "POST");
+        request.header("origin", origin).send()
+    };
+    let answer = preflight("https://page.example.org").await.unwrap();
+    assert_eq!(answer.status(), 204);
+    let allowed = answer.headers()["access-control-allow-headers"].to_str();
+    assert!(allowed.unwrap().contains("mcp-protocol-version"));
+    let answer = preflight("https://evil.example.org").await.unwrap();
+    assert_eq!(answer.status(), 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_access_token_ends() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
+    world.clock.advance(Duration::from_hours(1));
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_people_have_their_own_forge_tokens() {
+    let world = World::start().await;
+    let alice = world.sign_in("1").await;
+    *world.forge.current.lock().unwrap() = 7;
+    let bob = world.sign_in("2").await;
+    let (a, b) = (
+        world.tokens("tool", &alice).await,
+        world.tokens("tool", &bob).await,
+    );
+    for _ in 0..3 {
+        let (_, said) = world.call(&a["access_token"]).await;
+        assert_eq!(
+            (&said["login"], &said["forge_token"]),
+            (&"login-1".into(), &"access-0".into())
+        );
+        let (_, said) = world.call(&b["access_token"]).await;
+        assert_eq!(
+            (&said["login"], &said["forge_token"]),
+            (&"login-2".into(), &"access-7".into())
+        );
+    }
+}

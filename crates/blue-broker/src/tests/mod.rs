@@ -1,0 +1,293 @@
+//! Tokens from the inside: a broker on a port of its own, in front of a forge that only has tokens
+
+mod fresh;
+mod mcp;
+mod token;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{Request, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
+use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+
+use crate::{
+    Backend, Broker, Build, Caller, Ended, Parts, SystemRng,
+    app::App,
+    config::{Config, Given},
+    oauth::form::Params,
+    store::{AuthMethod, Client, ClientKind, Code},
+    token::{Kind, Token, TokenHash},
+    upstream::{self, ForgeAccount, Tokens},
+};
+
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const REDIRECT: &str = "http://127.0.0.1:7777/callback";
+
+/// A back end that says who called, and remembers what ended
+#[derive(Debug, Default)]
+struct Echo {
+    ended: Mutex<Vec<Ended>>,
+}
+
+#[async_trait]
+impl Backend for Echo {
+    async fn answer(&self, caller: Caller, request: Request<Body>) -> Response {
+        let names: Vec<_> = request.headers().keys().map(ToString::to_string).collect();
+        let said = json!({
+            "login": caller.login,
+            "grant": caller.grant,
+            "forge_token": caller.forge_token.expose(),
+            "scopes": caller.scopes,
+            "headers": names,
+        });
+        Response::new(Body::from(said.to_string()))
+    }
+
+    fn ended(&self, ended: &Ended) {
+        self.ended.lock().unwrap().push(ended.clone());
+    }
+}
+
+/// How the forge answers a refresh
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    /// A refresh token is good once
+    Rotating,
+    Refusing(&'static str),
+    Broken,
+}
+
+/// A forge that only refreshes
+#[derive(Debug)]
+struct Forge {
+    mood: Mutex<Mood>,
+    /// Number of the refresh token that is good
+    current: Mutex<u32>,
+    asked: Mutex<u32>,
+}
+
+async fn refreshed(
+    State(forge): State<Arc<Forge>>,
+    headers: axum::http::HeaderMap,
+    body: axum::body::Bytes,
+) -> Response {
+    *forge.asked.lock().unwrap() += 1;
+    // Long enough for others to come meanwhile.
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    let params = Params::form(&headers, &body).unwrap();
+    assert_eq!(params.get("client_secret"), Some("gto_secret"));
+    let refused = |error: &str| {
+        let body = json!({ "error": error, "error_description": "token was already used" });
+        (StatusCode::BAD_REQUEST, body.to_string()).into_response()
+    };
+    let mood = *forge.mood.lock().unwrap();
+    match mood {
+        Mood::Refusing(error) => return refused(error),
+        Mood::Broken => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Mood::Rotating => {}
+    }
+    let mut current = forge.current.lock().unwrap();
+    if params.get("refresh_token") != Some(&format!("refresh-{current}")) {
+        return refused("unauthorized_client");
+    }
+    *current += 1;
+    let body = json!({
+        "access_token": format!("access-{current}"),
+        "refresh_token": format!("refresh-{current}"),
+        "token_type": "bearer",
+        "expires_in": 3600,
+    });
+    body.to_string().into_response()
+}
+
+struct World {
+    broker: Broker,
+    clock: Arc<ManualClock>,
+    echo: Arc<Echo>,
+    forge: Arc<Forge>,
+    http: reqwest::Client,
+    _dir: tempfile::TempDir,
+}
+
+impl World {
+    async fn start() -> Self {
+        let forge = Arc::new(Forge {
+            mood: Mutex::new(Mood::Rotating),
+            current: Mutex::new(0),
+            asked: Mutex::new(0),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new()
+            .route("/login/oauth/access_token", post(refreshed))
+            .with_state(Arc::clone(&forge));
+        tokio::spawn(axum::serve(listener, router).into_future());
+
+        let dir = tempfile::tempdir().unwrap();
+        let vars = [
+            ("PUBLIC_URL", "http://127.0.0.1:0"),
+            ("FORGE_URL", &format!("http://{address}")),
+            ("CLIENT_ID", "client"),
+            ("CLIENT_SECRET", "gto_secret"),
+            ("LISTEN", "127.0.0.1:0"),
+            ("ORIGINS", "https://page.example.org"),
+        ];
+        let vars = vars.map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()));
+        let given = Given {
+            vars: vars.to_vec(),
+            cwd: dir.path().to_owned(),
+            ..Given::default()
+        };
+        let config = Config::read(&given, &dir.path().join("data")).unwrap();
+        let start = Timestamp::from_second(1_800_000_000).unwrap();
+        let (clock, echo) = (Arc::new(ManualClock::at(start)), Arc::new(Echo::default()));
+        let parts = Parts {
+            clock: Arc::clone(&clock) as _,
+            rng: Arc::new(SystemRng::default()),
+            http: HttpConfig::default(),
+            build: Build {
+                version: "1".to_owned(),
+                git: String::new(),
+            },
+            backend: Arc::clone(&echo) as _,
+        };
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .timeout(Duration::from_secs(30))
+            .no_proxy()
+            .tls_certs_only([])
+            .build();
+        let world = Self {
+            broker: Broker::build(config, parts).await.unwrap(),
+            clock,
+            echo,
+            forge,
+            http: http.unwrap(),
+            _dir: dir,
+        };
+        world.client("tool", None).await;
+        world
+    }
+
+    fn app(&self) -> &Arc<App> {
+        self.broker.app()
+    }
+
+    async fn client(&self, id: &str, secret: Option<&str>) {
+        let client = Client {
+            id: id.to_owned(),
+            kind: ClientKind::Dynamic,
+            name: id.to_owned(),
+            redirect_uris: vec![REDIRECT.to_owned()],
+            auth_method: AuthMethod::None,
+            secret: secret.map(TokenHash::of),
+            metadata: json!({}),
+            fingerprint: None,
+            created_at: self.app().now(),
+            last_used_at: None,
+        };
+        assert!(self.app().store.put_client(&client).await.unwrap());
+    }
+
+    /// Somebody who signs in at the forge; gives their id here
+    async fn sign_in(&self, account: &str) -> String {
+        let current = *self.forge.current.lock().unwrap();
+        let tokens = Tokens {
+            access: Secret::new(format!("access-{current}")),
+            refresh: Secret::new(format!("refresh-{current}")),
+            expires_in: Duration::from_hours(1),
+        };
+        let account = ForgeAccount {
+            id: account.to_owned(),
+            login: format!("login-{account}"),
+        };
+        upstream::sign_in(self.app(), &account, &tokens)
+            .await
+            .unwrap()
+    }
+
+    /// A code, as the end of an authorization gives it
+    async fn code(&self, client: &str, user: &str) -> String {
+        let (app, code) = (self.app(), Token::new(Kind::Code, &*self.app().rng));
+        let row = Code {
+            client_id: client.to_owned(),
+            user: user.to_owned(),
+            redirect_uri: REDIRECT.to_owned(),
+            challenge: URL_SAFE_NO_PAD.encode(digest(&SHA256, VERIFIER.as_bytes())),
+            resource: app.config.public_url.resource(),
+            scope: "mcp".to_owned(),
+            expires_at: app.now() + Duration::from_mins(1),
+        };
+        let stored = app.store.put_code(&code.hash(), &row, app.now()).await;
+        stored.unwrap();
+        code.expose().to_owned()
+    }
+
+    async fn post(&self, path: &str, form: &[(&str, &str)]) -> (u16, Value) {
+        let body = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
+        let request = self
+            .http
+            .post(self.app().config.public_url.at(path))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body);
+        let answer = request.send().await.unwrap();
+        let status = answer.status().as_u16();
+        assert_eq!(answer.headers()["cache-control"], "no-store");
+        let text = answer.text().await.unwrap();
+        (status, serde_json::from_str(&text).unwrap())
+    }
+
+    async fn exchange(&self, client: &str, code: &str) -> (u16, Value) {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("client_id", client),
+            ("redirect_uri", REDIRECT),
+            ("code_verifier", VERIFIER),
+        ];
+        self.post("/oauth/token", &form).await
+    }
+
+    async fn refresh(&self, client: &str, token: &Value) -> (u16, Value) {
+        let form = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", token.as_str().unwrap()),
+            ("client_id", client),
+            ("scope", "mcp offline_access"),
+        ];
+        self.post("/oauth/token", &form).await
+    }
+
+    /// Tokens of a client for somebody
+    async fn tokens(&self, client: &str, user: &str) -> Value {
+        let code = self.code(client, user).await;
+        let (status, tokens) = self.exchange(client, &code).await;
+        assert_eq!(status, 200, "{tokens}");
+        tokens
+    }
+
+    async fn call(&self, access: &Value) -> (u16, Value) {
+        let url = self.app().config.public_url.resource();
+        let request = self.http.post(url).bearer_auth(access.as_str().unwrap());
+        let answer = request.send().await.unwrap();
+        let status = answer.status().as_u16();
+        let text = answer.text().await.unwrap();
+        (status, serde_json::from_str(&text).unwrap())
+    }
+}

@@ -1,0 +1,199 @@
+//! What the forge is asked around a sign-in: where to send people, who they are, what was granted
+
+use std::{collections::BTreeSet, time::Duration};
+
+use axum::http::{HeaderValue, Method, header};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use blue_core::{
+    http::{Request, Response},
+    secret::Secret,
+};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
+use url::Url;
+
+use super::{ForgeAccount, UpstreamError};
+use crate::{app::App, crypto::Purpose};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_ANSWER: u64 = 256 * 1024;
+
+/// Where the forge sends people back to
+pub(crate) fn callback(app: &App) -> String {
+    app.config.public_url.at("/oauth/callback")
+}
+
+/// The PKCE verifier of an authorization; made again each time, stored nowhere
+pub(crate) fn verifier(app: &App, authorization: &str) -> Secret {
+    let bytes = app.keys.derived(Purpose::UpstreamVerifier, authorization);
+    Secret::new(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The page of the forge that a person is sent to
+pub(crate) fn authorize_url(app: &App, authorization: &str, state: &str) -> Url {
+    let verifier = verifier(app, authorization);
+    let challenge = digest(&SHA256, verifier.expose().as_bytes());
+    let mut url = app.config.forge.at("login/oauth/authorize");
+    url.query_pairs_mut()
+        .append_pair("client_id", &app.config.client_id)
+        .append_pair("redirect_uri", &callback(app))
+        .append_pair("response_type", "code")
+        .append_pair("scope", &app.config.forge_scopes.joined())
+        .append_pair("state", state)
+        .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge))
+        .append_pair("code_challenge_method", "S256");
+    url
+}
+
+/// The page of the forge where people take grants back; there is no other way to do it
+pub(crate) fn settings_url(app: &App) -> Url {
+    app.config.forge.at("user/settings/applications")
+}
+
+/// Whose token it is
+pub(crate) async fn account(app: &App, access: &Secret) -> Result<ForgeAccount, UpstreamError> {
+    #[derive(Deserialize)]
+    struct Info {
+        sub: String,
+        preferred_username: String,
+    }
+    let answer = get(app, "login/oauth/userinfo", access).await?;
+    let info: Info = read(&answer)?;
+    if info.sub.is_empty() || info.preferred_username.is_empty() {
+        return Err(unclear(&answer));
+    }
+    Ok(ForgeAccount {
+        id: info.sub,
+        login: info.preferred_username,
+    })
+}
+
+/// How far a token reaches
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reach {
+    AsAsked,
+    /// The person granted something else before, and the forge keeps to that
+    Differs {
+        granted: String,
+    },
+    /// It opens what no scope of it names
+    Everything,
+}
+
+/// Find out whether a token reaches as far as was asked, and no further
+///
+/// What the forge says of the grant is not enough: it repeats the words of the request even where
+/// it did not understand them and gave everything. So something that must be closed is tried.
+pub(crate) async fn reach(
+    app: &App,
+    access: &Secret,
+    account: &ForgeAccount,
+) -> Result<Reach, UpstreamError> {
+    let granted = granted_scope(app, access).await?;
+    let asked = app.config.forge_scopes.joined();
+    if words(&granted) != words(&asked) {
+        return Ok(Reach::Differs { granted });
+    }
+    let outside = app.config.forge_scopes.outside();
+    let Some(path) = outside.and_then(|area| closed_path(area, &account.login)) else {
+        return Ok(Reach::AsAsked);
+    };
+    let answer = get(app, &path, access).await?;
+    match answer.status.as_u16() {
+        200..300 => Ok(Reach::Everything),
+        400..500 if answer.status != 401 => Ok(Reach::AsAsked),
+        _ => Err(unclear(&answer)),
+    }
+}
+
+/// What the grant of a token holds, by the forge's own words
+async fn granted_scope(app: &App, access: &Secret) -> Result<String, UpstreamError> {
+    #[derive(Deserialize)]
+    struct Grant {
+        active: bool,
+        #[serde(default)]
+        scope: String,
+    }
+    let mut request = request(app, Method::POST, "login/oauth/introspect");
+    let pair = format!(
+        "{}:{}",
+        app.config.client_id,
+        app.config.client_secret.expose()
+    );
+    authorize(&mut request, "Basic", &STANDARD.encode(pair))?;
+    // In a form, the forge would take the token for the caller's own credential.
+    request.headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    let body = json!({ "token": access.expose() }).to_string();
+    request.body = Some(body.into());
+    let answer = app.http.send(request).await?;
+    let grant: Grant = read(&answer)?;
+    if !grant.active {
+        return Err(unclear(&answer));
+    }
+    Ok(grant.scope)
+}
+
+fn words(scope: &str) -> BTreeSet<&str> {
+    scope
+        .split([' ', ','])
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Something to read in an area, that every user may
+fn closed_path(area: &str, login: &str) -> Option<String> {
+    Some(match area {
+        "notification" => "api/v1/notifications?limit=1".to_owned(),
+        "package" => format!("api/v1/packages/{login}?limit=1"),
+        "organization" => "api/v1/user/orgs?limit=1".to_owned(),
+        "issue" => "api/v1/repos/issues/search?limit=1".to_owned(),
+        "repository" => "api/v1/user/repos?limit=1".to_owned(),
+        "misc" => "api/v1/gitignore/templates".to_owned(),
+        _ => return None,
+    })
+}
+
+async fn get(app: &App, path: &str, access: &Secret) -> Result<Response, UpstreamError> {
+    let mut request = request(app, Method::GET, path);
+    authorize(&mut request, "Bearer", access.expose())?;
+    Ok(app.http.send(request).await?)
+}
+
+fn request(app: &App, method: Method, path: &str) -> Request {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let mut url = app.config.forge.at(path);
+    url.set_query((!query.is_empty()).then_some(query));
+    let mut request = Request::new(method, url);
+    request.timeout = Some(PATIENCE);
+    request.max_body = Some(MAX_ANSWER);
+    request
+}
+
+/// The forge's own address is https or this machine, and no redirect is followed
+fn authorize(request: &mut Request, scheme: &str, value: &str) -> Result<(), UpstreamError> {
+    let value = HeaderValue::try_from(format!("{scheme} {value}"));
+    let mut value = value.map_err(|_| UpstreamError::Unclear { status: 0 })?;
+    value.set_sensitive(true);
+    request.headers.insert(header::AUTHORIZATION, value);
+    Ok(())
+}
+
+fn read<T: DeserializeOwned>(answer: &Response) -> Result<T, UpstreamError> {
+    if !answer.status.is_success() {
+        return Err(unclear(answer));
+    }
+    serde_json::from_slice(&answer.body).map_err(|_| unclear(answer))
+}
+
+fn unclear(answer: &Response) -> UpstreamError {
+    UpstreamError::Unclear {
+        status: answer.status.as_u16(),
+    }
+}

@@ -1,0 +1,204 @@
+//! The way back from the forge, up to the client's code
+
+use std::time::Duration;
+
+use blue_sandbox::Flavor;
+use url::Url;
+
+use crate::{
+    browser::{Browser, Page, param},
+    setup::{Setup, good},
+};
+
+/// Up to the forge's own page: where it would send the browser
+async fn to_forge(browser: &mut Browser, setup: &Setup, query: &str) -> (Url, Page) {
+    let asked = browser.asked(setup, query).await;
+    let page = browser.answer(setup, &asked, "approve").await;
+    let done = page.next().unwrap();
+    let page = browser.get(setup, done.as_str()).await;
+    (done, page)
+}
+
+/// The address with which the forge sends the browser back, not followed yet
+async fn sent_back(browser: &mut Browser, setup: &Setup) -> (Url, Url) {
+    let (done, page) = to_forge(browser, setup, &good("tool")).await;
+    let page = browser.get(setup, page.next().unwrap().as_str()).await;
+    let back = page.next().unwrap();
+    assert_eq!(back.path(), "/oauth/callback", "{back}");
+    (done, back)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_way_ends_with_a_code_a_state_and_an_issuer() {
+    for flavor in [Flavor::Gitea, Flavor::Forgejo] {
+        let setup = Setup::with_app_on(flavor).await;
+        for client in ["tool", "site", "cursor"] {
+            let mut browser = Browser::default();
+            let to = browser.sign_in(&setup, &good(client), "alice").await;
+            let code = param(&to, "code").unwrap();
+            assert!(code.starts_with("bbac_"), "{to}");
+            assert_eq!(param(&to, "state").as_deref(), Some("s&1 é"));
+            assert_eq!(param(&to, "iss"), Some(setup.at("")));
+            let scheme = if client == "cursor" {
+                "cursor"
+            } else {
+                to.scheme()
+            };
+            assert_eq!(to.scheme(), scheme);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_counts_once_and_asking_again_shows_the_same_answer() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (done, back) = sent_back(&mut browser, &setup).await;
+    let first = browser.get(&setup, back.as_str()).await;
+    assert_eq!(first.next(), Some(done.clone()));
+    let shown = browser.get(&setup, done.as_str()).await;
+    let code = param(&shown.next().unwrap(), "code").unwrap();
+    assert_eq!(shown.header("cache-control"), "no-store");
+    assert_eq!(shown.header("referrer-policy"), "no-referrer");
+    // Reload of either: no second exchange, the same code.
+    for url in [&back, &done, &back] {
+        let page = browser.get(&setup, url.as_str()).await;
+        let page = browser.follow(&setup, page, "alice").await;
+        assert_eq!(param(&page.next().unwrap(), "code").as_ref(), Some(&code));
+    }
+    // A code that is too old is not handed out again.
+    setup.clock.advance(Duration::from_secs(60));
+    let page = browser.get(&setup, done.as_str()).await;
+    assert_eq!(page.next(), None);
+    page.says("This sign-in is finished");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_ways_back_at_once_are_one() {
+    let setup = std::sync::Arc::new(Setup::with_app().await);
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (done, back) = sent_back(&mut browser, &setup).await;
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let cookies = browser.cookies.clone();
+        let (setup, back) = (std::sync::Arc::clone(&setup), back.clone());
+        all.spawn(async move {
+            let mut browser = Browser { cookies };
+            browser.get(&setup, back.as_str()).await.status
+        });
+    }
+    while let Some(status) = all.join_next().await {
+        assert_eq!(status.unwrap(), 303);
+    }
+    let page = browser.get(&setup, done.as_str()).await;
+    assert!(param(&page.next().unwrap(), "code").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn login_csrf_a_state_of_another_browser_is_refused() {
+    let setup = Setup::with_app().await;
+    let mut attacker = Browser::default();
+    attacker.sign_in(&setup, &good("tool"), "bob").await;
+    let (done, back) = sent_back(&mut attacker, &setup).await;
+    let mut victim = Browser::default();
+    victim.sign_in(&setup, &good("tool"), "alice").await;
+    let page = victim.get(&setup, back.as_str()).await;
+    assert_eq!(page.status, 403);
+    assert_eq!(victim.get(&setup, done.as_str()).await.status, 403);
+    // It is still the attacker's own to finish.
+    let page = attacker.get(&setup, back.as_str()).await;
+    assert_eq!(page.next(), Some(done));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_is_not_ours_is_a_page() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (_, back) = sent_back(&mut browser, &setup).await;
+    for query in [
+        "code=x&state=unknown",
+        "code=x",
+        "state=",
+        "",
+        "code=x&state=a&state=b",
+        "error=access_denied&error_description=%3Cscript%3E&state=x",
+    ] {
+        let url = setup.at(&format!("/oauth/callback?{query}"));
+        let page = browser.get(&setup, &url).await;
+        assert_eq!(page.status, 400, "{query}");
+        assert!(!page.body.contains("<script"), "{}", page.body);
+    }
+    setup.clock.advance(Duration::from_secs(600));
+    let page = browser.get(&setup, back.as_str()).await;
+    assert_eq!(page.status, 400, "too late");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_at_the_forge_is_a_no() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (done, back) = sent_back(&mut browser, &setup).await;
+    let state = param(&back, "state").unwrap();
+    let url = setup.at(&format!(
+        "/oauth/callback?error=access_denied&state={state}"
+    ));
+    let page = browser.get(&setup, &url).await;
+    assert_eq!(page.next(), Some(done));
+    let page = browser.follow(&setup, page, "alice").await;
+    let to = page.next().unwrap();
+    assert_eq!(param(&to, "error").as_deref(), Some("access_denied"));
+    // The state is used up: the code that came with it is worth nothing now.
+    let page = browser.get(&setup, back.as_str()).await;
+    let page = browser.follow(&setup, page, "alice").await;
+    assert_eq!(param(&page.next().unwrap(), "code"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_code_or_a_dead_forge_is_a_page_with_a_way_back() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    browser.sign_in(&setup, &good("tool"), "alice").await;
+    let (_, back) = sent_back(&mut browser, &setup).await;
+    let state = param(&back, "state").unwrap();
+    let url = setup.at(&format!("/oauth/callback?code=gta_wrong&state={state}"));
+    let page = browser.get(&setup, &url).await;
+    let page = browser.follow(&setup, page, "alice").await;
+    assert_eq!(page.status, 502);
+    page.says("The sign-in did not work")
+        .says("error=server_error");
+    assert_eq!(page.next(), None, "it must be read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_grant_with_other_scopes_stops_with_advice() {
+    for scope in ["read:user", "all", "read:user write:repository write:issue"] {
+        let setup = Setup::with_app().await;
+        let mut browser = Browser::default();
+        // The person granted something else to the same application before.
+        let (_, page) = to_forge(&mut browser, &setup, &good("tool")).await;
+        let mut forge = page.next().unwrap();
+        let pairs: Vec<_> = forge.query_pairs().into_owned().collect();
+        let other = |(name, value): (String, String)| {
+            let value = if name == "scope" {
+                scope.to_owned()
+            } else {
+                value
+            };
+            (name, value)
+        };
+        forge
+            .query_pairs_mut()
+            .clear()
+            .extend_pairs(pairs.into_iter().map(other));
+        let page = browser.get(&setup, forge.as_str()).await;
+        let page = browser.follow(&setup, page, "alice").await;
+        assert_eq!(page.status, 409, "{scope}: {}", page.body);
+        page.says("An older permission is in the way")
+            .says("/user/settings/applications");
+        assert_eq!(page.next(), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! `/connections`: one's own and nobody else's
+
+use std::time::Duration;
+
+use crate::{
+    browser::{Browser, Page, pairs},
+    setup::{Setup, good, tokens},
+};
+
+async fn enter(browser: &mut Browser, setup: &Setup, login: &str) -> Page {
+    let url = setup.at("/connections");
+    let page = browser.post(setup, &url, &[("do", "sign-in")]).await;
+    let page = browser.follow(setup, page, login).await;
+    assert_eq!(
+        (page.status.as_u16(), page.url.path()),
+        (200, "/connections")
+    );
+    page
+}
+
+/// Connect a client for somebody, to the end
+async fn connect(setup: &Setup, client: &str, login: &str) -> Browser {
+    let mut browser = Browser::default();
+    let to = browser.sign_in(setup, &good(client), login).await;
+    tokens(setup, client, &to).await;
+    browser
+}
+
+async fn act(browser: &mut Browser, setup: &Setup, page: &Page, form: &[(&str, &str)]) -> Page {
+    let hidden = page.hidden();
+    let token = hidden.iter().find(|(name, _)| name == "token").unwrap();
+    let mut all = vec![("token", token.1.as_str())];
+    all.extend(form);
+    let page = browser.post(setup, &setup.at("/connections"), &all).await;
+    browser.follow(setup, page, "nobody").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_sees_and_ends_their_connections() {
+    let setup = Setup::with_app().await;
+    connect(&setup, "tool", "alice").await;
+    connect(&setup, "tool", "alice").await;
+    connect(&setup, "site", "alice").await;
+    let mut bob = connect(&setup, "site", "bob").await;
+    let mut browser = Browser::default();
+    let page = browser.get(&setup, &setup.at("/connections")).await;
+    page.says("Sign in with");
+    assert!(!page.body.contains("A tool"));
+    let page = enter(&mut browser, &setup, "alice").await;
+    page.says("alice")
+        .says("A tool")
+        .says("(2 times)")
+        .says("A site")
+        .says("15 Jan 2027")
+        .says("/user/settings/applications");
+    let page = act(
+        &mut browser,
+        &setup,
+        &page,
+        &[("do", "revoke"), ("client", "tool")],
+    )
+    .await;
+    page.says("A site");
+    assert!(!page.body.contains("A tool"), "{}", page.body);
+    let page = act(&mut browser, &setup, &page, &[("do", "revoke-all")]).await;
+    page.says("No app is connected");
+    enter(&mut bob, &setup, "bob").await.says("A site");
+    let page = act(&mut browser, &setup, &page, &[("do", "sign-out")]).await;
+    page.says("Sign in with");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_connection_opens_nothing_any_more() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+    let access = tokens(&setup, "tool", &to).await;
+    let call = || async {
+        let request = setup.http.get(setup.at("/mcp")).bearer_auth(&access);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_ne!(call().await, 401);
+    let page = enter(&mut browser, &setup, "alice").await;
+    act(
+        &mut browser,
+        &setup,
+        &page,
+        &[("do", "revoke"), ("client", "tool")],
+    )
+    .await;
+    assert_eq!(call().await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fixation_a_cookie_from_before_is_worth_nothing_after() {
+    let setup = Setup::with_app().await;
+    let mut attacker = Browser::default();
+    enter(&mut attacker, &setup, "bob").await;
+    let planted = attacker.cookies["__Host-connections"].clone();
+    let mut victim = Browser::default();
+    for value in [planted.as_str(), "made-up"] {
+        let cookies = &mut victim.cookies;
+        cookies.insert("__Host-connections".to_owned(), value.to_owned());
+        enter(&mut victim, &setup, "alice").await.says("alice");
+        assert_ne!(victim.cookies["__Host-connections"], value);
+    }
+    let page = attacker.get(&setup, &setup.at("/connections")).await;
+    page.says("bob");
+    assert!(!page.body.contains("alice"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_of_others_change_nothing() {
+    let setup = Setup::with_app().await;
+    let mut alice = connect(&setup, "tool", "alice").await;
+    let page = enter(&mut alice, &setup, "alice").await;
+    let mut bob = Browser::default();
+    let theirs = enter(&mut bob, &setup, "bob").await;
+    let url = setup.at("/connections");
+    let own = setup.at("");
+    let hidden = page.hidden();
+    let mut good = pairs(&hidden[..1]);
+    good.push(("do", "revoke-all"));
+    for headers in [
+        &[("origin", "https://evil.example")][..],
+        &[("origin", "null")],
+        &[("origin", &own), ("sec-fetch-site", "same-site")],
+    ] {
+        let page = alice.post_with(&setup, &url, &good, headers).await;
+        assert_eq!(page.status, 403);
+    }
+    let mut other = pairs(&hidden[..0]);
+    let token = theirs.hidden().remove(0).1;
+    other.extend([("token", token.as_str()), ("do", "revoke-all")]);
+    assert_eq!(alice.post(&setup, &url, &other).await.status, 403);
+    let none = [("do", "revoke-all")];
+    assert_eq!(alice.post(&setup, &url, &none).await.status, 403);
+    for form in [&[("do", "revoke")][..], &[("do", "explode")], &[]] {
+        let mut all = pairs(&hidden[..1]);
+        all.extend(form);
+        assert_eq!(alice.post(&setup, &url, &all).await.status, 400);
+    }
+    // Bob ends what is not his: it stays.
+    act(
+        &mut bob,
+        &setup,
+        &theirs,
+        &[("do", "revoke"), ("client", "tool")],
+    )
+    .await;
+    let page = alice.get(&setup, &url).await;
+    page.says("A tool");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visit_ends_by_itself_and_at_once_when_asked() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    let page = enter(&mut browser, &setup, "alice").await;
+    let kept = browser.cookies.clone();
+    act(&mut browser, &setup, &page, &[("do", "sign-out")]).await;
+    let mut old = Browser { cookies: kept };
+    let page = old.get(&setup, &setup.at("/connections")).await;
+    page.says("Sign in with");
+    enter(&mut browser, &setup, "alice").await;
+    setup.clock.advance(Duration::from_mins(30));
+    let page = browser.get(&setup, &setup.at("/connections")).await;
+    page.says("Sign in with");
+}
