@@ -252,3 +252,84 @@ fn unknown(what: &'static str, id: &str) -> AdminError {
         id: id.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use blue_core::clock::ManualClock;
+
+    use super::*;
+    use crate::{
+        config::Given,
+        crypto::DataKey,
+        rng::SystemRng,
+        store::{NewUser, UpstreamTokens},
+    };
+
+    async fn somebody(dir: &std::path::Path) -> (Admin, Config, DataKey) {
+        let vars = [
+            ("PUBLIC_URL", "https://broker.example.org"),
+            ("FORGE_URL", "https://forge.example.org"),
+            ("CLIENT_ID", "c"),
+            ("CLIENT_SECRET", "s"),
+        ];
+        let given = Given {
+            vars: vars
+                .map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()))
+                .to_vec(),
+            ..Given::default()
+        };
+        let config = Config::read(&given, dir).unwrap();
+        let store = Store::open(&config.database).await.unwrap();
+        let rng = SystemRng::default();
+        let ring = crypto::load_or_make(&config.key_file, &rng, None).unwrap();
+        let key = DataKey::new(&rng);
+        let forge = config.forge.url().to_string();
+        let new = NewUser {
+            id: "u1".to_owned(),
+            account: "7".to_owned(),
+            login: "alice".to_owned(),
+            key: ring.wrap(&rng, &key, &upstream::key_place(&forge, "7")),
+            forge,
+            tokens: UpstreamTokens {
+                access: vec![1],
+                refresh: vec![2],
+                access_expires_at: Timestamp::UNIX_EPOCH,
+            },
+        };
+        store.add_user(&new, Timestamp::UNIX_EPOCH).await.unwrap();
+        let admin = Admin {
+            store,
+            clock: Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH)),
+            rng: Arc::new(rng),
+        };
+        (admin, config, key)
+    }
+
+    #[tokio::test]
+    async fn a_rotation_wraps_every_key_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, config, key) = somebody(dir.path()).await;
+        let rotated = admin.rotate_keys(&config).await.unwrap();
+        assert_eq!((rotated.rewrapped, rotated.previous.len()), (1, 1));
+        let user = admin.store.user("u1").await.unwrap().unwrap();
+        assert_eq!(user.key.key_id, rotated.active);
+        // The old master key is needed no more.
+        let ring = admin.ring(&config).await.unwrap().only_active();
+        let place = upstream::key_place(&user.forge, &user.account);
+        let place_of_another = upstream::key_place(&user.forge, "8");
+        let sealed = key.seal(&SystemRng::default(), b"x", &place);
+        let opened = ring.unwrap(&user.key, &place).unwrap();
+        assert_eq!(opened.open(&sealed, &place).unwrap(), b"x");
+        assert!(ring.unwrap(&user.key, &place_of_another).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_person_who_is_revoked_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, _, _) = somebody(dir.path()).await;
+        assert_eq!(admin.users().await.unwrap()[0].state, "connected");
+        assert_eq!(admin.revoke_user("alice").await.unwrap(), 0);
+        assert!(admin.users().await.unwrap().is_empty());
+        assert!(admin.revoke_user("alice").await.is_err());
+    }
+}

@@ -53,19 +53,21 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
         return Ok(row.clone());
     }
     let host = url.host_str().unwrap_or_default();
+    let stale = i64::try_from(STALE.as_millis()).unwrap_or(0);
+    let old = || {
+        let row = row.clone();
+        row.filter(|row| good_until(row).saturating_add(stale) > ms(now))
+    };
     if app.limits.documents.take(Some(host), now).is_err() {
-        return Err(MetadataError::Busy);
+        return old().ok_or(MetadataError::Busy);
     }
     let fetched = match app.documents.fetch(&url).await {
         Ok(fetched) => fetched,
         Err(error) => {
             tracing::info!(host, %error, "a client's document could not be read");
-            let stale = i64::try_from(STALE.as_millis()).unwrap_or(0);
-            let old = row.filter(|row| good_until(row).saturating_add(stale) > ms(now));
-            return match (old, error.is_answer()) {
-                (Some(row), false) => Ok(row),
-                _ => Err(MetadataError::Unreachable),
-            };
+            // Whoever answers something else has taken the document back.
+            let old = if error.is_answer() { None } else { old() };
+            return old.ok_or(MetadataError::Unreachable);
         }
     };
     let claims = document::read(&app.config, id, &fetched.body)?;
@@ -82,7 +84,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
         metadata: Value::Object(metadata),
         fingerprint: None,
         created_at: row.as_ref().map_or(now, |row| row.created_at),
-        last_used_at: row.and_then(|row| row.last_used_at),
+        last_used_at: row.as_ref().and_then(|row| row.last_used_at),
     };
     app.store.put_client(&client).await?;
     Ok(client)
