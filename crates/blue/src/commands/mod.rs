@@ -40,7 +40,7 @@ pub(crate) enum Call {
 impl Call {
     /// Whether it runs unseen for long, so that its log is all there is
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Command(Command::Broker(_)))
+        matches!(self, Self::Command(Command::Broker(args)) if args.serves())
     }
 }
 

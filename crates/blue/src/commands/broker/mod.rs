@@ -1,8 +1,15 @@
 //! `blue broker`
 
+mod admin;
 mod backend;
+mod clients;
+mod doctor;
 mod flags;
+mod grants;
+mod keys;
 mod serve;
+mod setup;
+mod users;
 
 use std::path::PathBuf;
 
@@ -27,15 +34,56 @@ pub(crate) struct Args {
     /// Only say what is wrong with the settings
     #[arg(long)]
     check: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What an admin does beside running it
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Setup(setup::Args),
+    Doctor(doctor::Args),
+    #[command(subcommand)]
+    Clients(clients::Command),
+    #[command(subcommand)]
+    Users(users::Command),
+    #[command(subcommand)]
+    Grants(grants::Command),
+    #[command(subcommand)]
+    Keys(keys::Command),
+}
+
+impl Args {
+    /// Whether it runs until it is stopped
+    pub(crate) fn serves(&self) -> bool {
+        self.command.is_none()
+    }
 }
 
 const EXAMPLES: &str = "\
 Examples:
   blue broker --config broker.toml --check
-  blue broker --config broker.toml";
+  blue broker --config broker.toml
+  blue broker clients list --config broker.toml";
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    // Before there is an application, the settings cannot be whole.
+    let args = match args.command {
+        Some(Command::Setup(setup)) => {
+            let public_url = public_url(cx, &args.flags);
+            return setup::run(cx, setup, public_url).await;
+        }
+        _ => args,
+    };
     let config = config(cx, args.config, args.flags)?;
+    match args.command {
+        Some(Command::Doctor(args)) => return doctor::run(cx, &config, args).await,
+        Some(Command::Clients(command)) => return clients::run(cx, &config, command).await,
+        Some(Command::Users(command)) => return users::run(cx, &config, command).await,
+        Some(Command::Grants(command)) => return grants::run(cx, &config, command).await,
+        Some(Command::Keys(command)) => return keys::run(cx, &config, command).await,
+        Some(Command::Setup(_)) | None => {}
+    }
     if args.check {
         return cx
             .screen
@@ -43,6 +91,18 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
             .map_err(Stop::Output);
     }
     serve::serve(cx, config).await
+}
+
+fn public_url(cx: &Cx, flags: &flags::Flags) -> Option<String> {
+    let flag = flags.0.iter().find(|(key, _)| key == "public_url");
+    let value = flag.map(|(_, value)| value.clone());
+    value.or_else(|| {
+        let vars = cx.env.broker();
+        let var = vars
+            .into_iter()
+            .find(|(name, _)| name == "BLUE_BROKER_PUBLIC_URL");
+        var.map(|(_, value)| value)
+    })
 }
 
 fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config, ToolError> {

@@ -1,0 +1,341 @@
+//! `blue broker doctor`
+
+mod version;
+
+use blue_broker::config::Config;
+use blue_core::{
+    clock::{Clock as _, SystemClock},
+    http::{HeaderName, HeaderValue, Http, Method, Request, Response},
+};
+use blue_tools::{ErrorCode, ToolError};
+use serde::Serialize;
+use std::time::Duration;
+use url::Url;
+
+use super::admin;
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Check everything the broker stands on, and say what to do about what is wrong
+///
+/// Looks at the forge and its version, the OAuth application, the clocks, TLS, the public URL as
+/// clients reach it, the database and the key file. Nothing is changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue broker doctor --config broker.toml
+  blue broker doctor --config broker.toml --json";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Ok,
+    Warning,
+    Failed,
+}
+
+/// One thing that was looked at
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Ok,
+            found: found.into(),
+            advice: None,
+        }
+    }
+
+    fn warning(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Warning,
+            found: found.into(),
+            advice: Some(advice.into()),
+        }
+    }
+
+    fn failed(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            state: State::Failed,
+            ..Self::warning(name, found, advice)
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Checks {
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+pub(super) async fn run(cx: &Cx, config: &Config, _: Args) -> Result<(), Stop> {
+    let http = Http::new(cx.env.http()?);
+    let mut checks = Vec::new();
+    forge(&http, config, &mut checks).await;
+    checks.push(Check::ok("Scopes", config.forge_scopes.joined()));
+    checks.push(application(&http, config).await);
+    checks.push(public_url(&http, config).await);
+    checks.push(database(config).await);
+    checks.push(key_file(config));
+    let ok = checks.iter().all(|check| check.state != State::Failed);
+    cx.screen
+        .show(&Checks { ok, checks })
+        .map_err(Stop::Output)?;
+    if ok {
+        Ok(())
+    } else {
+        Err(Stop::Reported(ErrorCode::Config))
+    }
+}
+
+async fn get(http: &Http, url: Url) -> Result<Response, String> {
+    let mut request = Request::new(Method::GET, url);
+    request.timeout = Some(PATIENCE);
+    request.max_body = Some(256 * 1024);
+    send(http, request).await
+}
+
+async fn send(http: &Http, request: Request) -> Result<Response, String> {
+    http.send(request)
+        .await
+        .map_err(|error| ToolError::from(error).chain().join(": "))
+}
+
+/// Version, OAuth, TLS and clock, all from two answers
+async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) {
+    let answer = match get(http, config.forge.at("api/v1/version")).await {
+        Ok(answer) => answer,
+        Err(why) => {
+            let advice = "see that `forge_url` is right and the forge runs";
+            checks.push(Check::failed("Forge", why, advice));
+            return;
+        }
+    };
+    checks.push(if config.forge.url().scheme() == "https" {
+        Check::ok("TLS", "the forge's certificate is good")
+    } else {
+        Check::warning(
+            "TLS",
+            "the forge is reached over plain http",
+            "fine on one machine; anywhere else use https",
+        )
+    });
+    checks.push(clock(&answer));
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    match said["version"].as_str() {
+        Some(text) => checks.push(version::check(text)),
+        None => checks.push(Check::warning(
+            "Forge",
+            format!(
+                "it does not tell its version (status {})",
+                answer.status.as_u16()
+            ),
+            "see by hand that it is Gitea 1.27 or Forgejo 15.0.2 or newer",
+        )),
+    }
+    let discovery = get(http, config.forge.at(".well-known/openid-configuration")).await;
+    checks.push(match discovery {
+        Ok(answer) if answer.status.is_success() => Check::ok("OAuth", "the forge has it enabled"),
+        Ok(answer) => Check::failed(
+            "OAuth",
+            format!(
+                "no OpenID configuration (status {})",
+                answer.status.as_u16()
+            ),
+            "enable `[oauth2]` in the forge's app.ini",
+        ),
+        Err(why) => Check::failed("OAuth", why, "see that the forge runs"),
+    });
+}
+
+fn clock(answer: &Response) -> Check {
+    let date = answer.headers.get("date").and_then(|d| d.to_str().ok());
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new();
+    let theirs = date.and_then(|date| parser.parse_timestamp(date).ok());
+    let Some(theirs) = theirs else {
+        return Check::warning(
+            "Clock",
+            "the forge tells no time",
+            "keep both clocks right by NTP",
+        );
+    };
+    let apart = SystemClock.now().as_second() - theirs.as_second();
+    if apart.abs() > 30 {
+        return Check::failed(
+            "Clock",
+            format!("{} seconds apart from the forge's", apart.abs()),
+            "set both by NTP: tokens end by the clock",
+        );
+    }
+    Check::ok("Clock", "right, by the forge's")
+}
+
+/// Whether the forge knows the client id and its secret: it tells only them about tokens
+async fn application(http: &Http, config: &Config) -> Check {
+    use base64::Engine as _;
+    const NAME: &str = "Application";
+    let pair = format!("{}:{}", config.client_id, config.client_secret.expose());
+    let basic = base64::engine::general_purpose::STANDARD.encode(pair);
+    let mut request = Request::new(Method::POST, config.forge.at("login/oauth/introspect"));
+    request.timeout = Some(PATIENCE);
+    request.max_body = Some(256 * 1024);
+    let Ok(mut value) = HeaderValue::try_from(format!("Basic {basic}")) else {
+        return Check::failed(NAME, "no header can carry the secret", "read it anew");
+    };
+    value.set_sensitive(true);
+    let name = HeaderName::from_static;
+    request.headers.insert(name("authorization"), value);
+    let json = HeaderValue::from_static("application/json");
+    request.headers.insert(name("content-type"), json);
+    request.body = Some(r#"{"token":"none"}"#.into());
+    let redirect = config.public_url.at("/oauth/callback");
+    match send(http, request).await {
+        Ok(answer) if answer.status.is_success() => Check::ok(
+            NAME,
+            format!("known to the forge; its redirect URI must be {redirect}"),
+        ),
+        Ok(answer) => Check::failed(
+            NAME,
+            format!(
+                "the forge does not take the client id and secret (status {})",
+                answer.status.as_u16()
+            ),
+            "set `client_id` and `client_secret_file` of the application, or run `blue broker setup`",
+        ),
+        Err(why) => Check::failed(NAME, why, "see that the forge runs"),
+    }
+}
+
+/// Ask as clients do, from outside in
+async fn public_url(http: &Http, config: &Config) -> Check {
+    const NAME: &str = "Public URL";
+    const PATH: &str = "/.well-known/oauth-authorization-server";
+    let text = config.public_url.at(PATH);
+    let Ok(url) = Url::parse(&text) else {
+        return Check::failed(NAME, text, "correct `public_url`");
+    };
+    let answer = match get(http, url).await {
+        Ok(answer) => answer,
+        Err(why) => {
+            return Check::warning(
+                NAME,
+                why,
+                "start the broker, and see that the proxy in front leads to it",
+            );
+        }
+    };
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    match said["issuer"].as_str() {
+        Some(issuer) if issuer == config.public_url.origin() => {
+            Check::ok(NAME, format!("{issuer} answers"))
+        }
+        Some(issuer) => Check::failed(
+            NAME,
+            format!("the broker that answers there calls itself {issuer}"),
+            "give both the same `public_url`",
+        ),
+        None => Check::failed(
+            NAME,
+            format!(
+                "what answers {text} is not the broker (status {})",
+                answer.status.as_u16()
+            ),
+            "let the proxy pass every path below the public URL on, unchanged",
+        ),
+    }
+}
+
+async fn database(config: &Config) -> Check {
+    const NAME: &str = "Database";
+    match admin::open(config).await {
+        Ok(admin) => {
+            let clients = admin.clients().await;
+            admin.close().await;
+            match clients {
+                Ok(clients) => Check::ok(NAME, format!("answers; {} clients", clients.len())),
+                Err(error) => Check::failed(NAME, error.to_string(), "see the database's own log"),
+            }
+        }
+        Err(error) if error.code == ErrorCode::NotFound => Check::warning(
+            NAME,
+            error.message,
+            "it is made when the broker first starts",
+        ),
+        Err(error) => {
+            let why = error.chain().join(": ");
+            Check::failed(NAME, why, "see that `db` or `data` is right")
+        }
+    }
+}
+
+fn key_file(config: &Config) -> Check {
+    const NAME: &str = "Key file";
+    let path = config.key_file.path();
+    let shown = path.display().to_string();
+    let Ok(found) = path.metadata() else {
+        return Check::warning(
+            NAME,
+            format!("`{shown}` is not there"),
+            "it is made when the broker first starts; keep a copy apart from the database",
+        );
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = found.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Check::failed(
+                NAME,
+                format!("`{shown}` has mode {mode:o}: others can read it"),
+                format!("chmod 600 {shown}"),
+            );
+        }
+    }
+    if found.is_file() {
+        Check::ok(NAME, format!("`{shown}`, for its owner only"))
+    } else {
+        Check::failed(NAME, format!("`{shown}` is no file"), "correct `key_file`")
+    }
+}
+
+impl Report for Checks {
+    fn page(&self, page: &mut Page) {
+        let row = |check: &Check| {
+            let (word, style) = match check.state {
+                State::Ok => ("ok", Style::Good),
+                State::Warning => ("look", Style::Warn),
+                State::Failed => ("wrong", Style::Bad),
+            };
+            vec![
+                Cell::new(check.name, Style::Bold),
+                Cell::new(word, style),
+                Cell::from(&check.found),
+            ]
+        };
+        page.table(
+            &["Check", "State", "Found"],
+            self.checks.iter().map(row).collect(),
+        );
+        for check in &self.checks {
+            if let Some(advice) = &check.advice {
+                page.line(&format!("{}: {advice}", check.name), Style::Plain);
+            }
+        }
+    }
+}
