@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{ForgeAccount, Tokens};
 use crate::{
     app::App,
-    crypto::{Bound, DataKey, SealError, WrappedKey},
+    crypto::{Bound, DataKey, SealError},
     store::{NewUser, StoreError, UpstreamTokens, User},
 };
 
@@ -102,13 +102,6 @@ pub(super) fn seal(
     let key = data_key(app, user)?;
     let (forge, account) = (&user.forge, &user.account);
     Ok(seal_with(app, &key, forge, account, version, tokens))
-}
-
-/// Wrap somebody's key again, with the key that is active now
-pub(crate) fn rewrapped(app: &App, user: &User) -> Result<WrappedKey, SealError> {
-    let key = data_key(app, user)?;
-    let place = key_place(&user.forge, &user.account);
-    Ok(app.keys.wrap(&*app.rng, &key, &place))
 }
 
 fn data_key(app: &App, user: &User) -> Result<DataKey, SealError> {
