@@ -12,6 +12,8 @@ use crate::{
     config::Config,
     crypto::KeyRing,
     http::Passes,
+    limits::Limits,
+    oauth::cimd::Fetcher,
     rng::{self, Rng},
     store::Store,
     upstream::Turns,
@@ -33,6 +35,9 @@ pub(crate) struct App {
     /// Who came in lately
     pub(crate) passes: Passes,
     pub(crate) backend: Arc<dyn Backend>,
+    /// Reads what clients say of themselves at addresses of theirs
+    pub(crate) documents: Fetcher,
+    pub(crate) limits: Limits,
 }
 
 impl App {

@@ -14,6 +14,8 @@ use crate::{
     config::{Config, PublicUrl},
     crypto::{self, KeyFileError},
     http::{self, Passes},
+    limits::Limits,
+    oauth::cimd::Fetcher,
     rng::Rng,
     store::{Store, StoreError},
     sweep,
@@ -102,6 +104,8 @@ impl Broker {
             rng: parts.rng,
             keys,
             store,
+            documents: Fetcher::new(parts.http.ca_file.clone(), parts.http.user_agent.clone()),
+            limits: Limits::default(),
             http: Http::new(parts.http),
             turns: Turns::default(),
             passes: Passes::default(),
@@ -110,8 +114,9 @@ impl Broker {
         let stop = CancellationToken::new();
         // Small answers must not wait for more to send; a socket that refuses is only slower.
         let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-        let server = axum::serve(listener, http::router(&app))
-            .with_graceful_shutdown(stop.clone().cancelled_owned());
+        let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
+        let server =
+            axum::serve(listener, service).with_graceful_shutdown(stop.clone().cancelled_owned());
         let server = tokio::spawn(server.into_future());
         let sweeping = sweep::run(Arc::clone(&app));
         tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));

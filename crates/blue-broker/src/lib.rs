@@ -11,6 +11,7 @@
     reason = "rows and keys are there before the endpoints that use them"
 )]
 
+mod admin;
 mod app;
 mod audit;
 mod backend;
@@ -18,6 +19,7 @@ mod broker;
 pub mod config;
 mod crypto;
 mod http;
+mod limits;
 mod oauth;
 mod rng;
 mod store;
@@ -27,6 +29,7 @@ mod tests;
 mod token;
 mod upstream;
 
+pub use admin::{Admin, AdminError, ClientLine, GrantLine, Rotated, UserLine};
 pub use backend::{Backend, Caller, Ended};
 pub use broker::{Broker, Build, Parts, StartError};
 pub use rng::{Rng, SystemRng};

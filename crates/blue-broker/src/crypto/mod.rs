@@ -4,6 +4,6 @@ mod file;
 mod keyring;
 mod seal;
 
-pub(crate) use file::{KeyFileError, load_or_make};
+pub(crate) use file::{KeyFileError, load_or_make, write};
 pub(crate) use keyring::{KeyRing, Purpose, WrappedKey};
 pub(crate) use seal::{Bound, DataKey, SealError};

@@ -2,6 +2,7 @@
 
 mod bearer;
 pub(crate) mod connections;
+mod cors;
 mod error_page;
 mod health;
 mod mcp;
@@ -25,7 +26,7 @@ pub(crate) use request::RequestId;
 
 use crate::{
     app::App,
-    oauth::{authorize, callback, consent, done, revoke, token},
+    oauth::{authorize, callback, consent, discovery, done, register, revoke, token},
 };
 
 /// Largest body of a request that is no MCP call
@@ -50,8 +51,27 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/token", post(token::token))
         .route("/oauth/revoke", post(revoke::revoke))
         .route("/revoke", post(revoke::revoke))
+        .route("/oauth/register", post(register::register))
+        .route("/register", post(register::register))
+        .route(
+            "/.well-known/oauth-protected-resource",
+            get(discovery::resource),
+        )
+        .route(
+            "/.well-known/oauth-protected-resource/mcp",
+            get(discovery::resource),
+        )
+        .route(
+            "/.well-known/oauth-authorization-server",
+            get(discovery::server),
+        )
+        .route(
+            "/.well-known/oauth-authorization-server/mcp",
+            get(discovery::server),
+        )
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(cors::cors))
         .layer(middleware::from_fn(headers))
         .layer(middleware::from_fn_with_state(
             Arc::clone(app),

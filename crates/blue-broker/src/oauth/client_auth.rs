@@ -32,11 +32,7 @@ pub(crate) async fn client(
         tracing::warn!(error = why, "a client could not be looked up");
         match error {
             ClientError::Store(error) => error.into(),
-            #[expect(
-                unreachable_patterns,
-                reason = "other kinds of client fail in other ways"
-            )]
-            _ => OAuthError::invalid_client("the client is not known"),
+            ClientError::Metadata(_) => OAuthError::invalid_client("the client is not known"),
         }
     })?;
     let unknown = || OAuthError::invalid_client("the client is not known");

@@ -1,7 +1,13 @@
-//! Which client an id stands for
+//! Who a `client_id` is
 
+use jiff::Timestamp;
 use serde_json::json;
 
+use super::{
+    builtin,
+    cimd::{self, MetadataError},
+    redirect,
+};
 use crate::{
     app::App,
     config::StaticClient,
@@ -9,42 +15,120 @@ use crate::{
     token::TokenHash,
 };
 
-/// Why nobody can say which client it is
+/// Longest `client_id`
+const LONGEST: usize = 2048;
+
+/// Why nobody can say whether there is such a client
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
-    #[error(transparent)]
+    #[error("the client could not be looked up")]
     Store(#[from] StoreError),
+    /// Its id is an address, and there is no good document
+    #[error(transparent)]
+    Metadata(MetadataError),
 }
 
-/// The client of this id; those of the configuration come first
-pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, ClientError> {
-    let known = app.config.clients.iter().find(|c| c.id == client_id);
-    if let Some(known) = known {
-        let client = written_down(app, known);
-        if app.store.client(client_id).await?.is_none() {
-            app.store.put_client(&client).await?;
+impl From<MetadataError> for ClientError {
+    fn from(error: MetadataError) -> Self {
+        match error {
+            MetadataError::Store(error) => Self::Store(error),
+            error => Self::Metadata(error),
         }
-        return Ok(Some(client));
+    }
+}
+
+/// The client of that id: written down by an admin, built in, registered, or told of by a document
+///
+/// `None` if there is none, or none any more.
+pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, ClientError> {
+    if client_id.is_empty() || client_id.len() > LONGEST {
+        return Ok(None);
+    }
+    if let Some(written) = app.config.clients.iter().find(|c| c.id == client_id) {
+        return Ok(Some(kept(app, of_admin(app, written)).await?));
+    }
+    if let Some(known) = builtin::find(client_id) {
+        return Ok(Some(kept(app, of_builtin(app, known)).await?));
+    }
+    if client_id.starts_with("https://") {
+        return Ok(Some(cimd::find(app, client_id).await?));
     }
     let row = app.store.client(client_id).await?;
-    // One that was taken out of the configuration is gone.
-    Ok(row.filter(|client| client.kind != ClientKind::Static))
+    // What an admin took out of the file is gone, whatever the rows remember of it.
+    Ok(row.filter(|client| client.kind == ClientKind::Dynamic))
 }
 
-fn written_down(app: &App, known: &StaticClient) -> Client {
+/// The host that speaks for a client, if one does
+pub(crate) fn verified_host(client: &Client) -> Option<String> {
+    if client.kind != ClientKind::Metadata {
+        return None;
+    }
+    let url = url::Url::parse(&client.id).ok()?;
+    url.host_str().map(str::to_owned)
+}
+
+fn of_admin(app: &App, written: &StaticClient) -> Client {
+    let good = |uri: &&String| match redirect::registrable(&app.config, uri) {
+        Ok(()) => true,
+        Err(why) => {
+            tracing::warn!(client = written.id, uri, %why, "a redirect URI in the settings is left out");
+            false
+        }
+    };
     Client {
-        id: known.id.clone(),
+        id: written.id.clone(),
         kind: ClientKind::Static,
-        name: known.name.clone(),
-        redirect_uris: known.redirect_uris.clone(),
-        auth_method: match known.secret {
+        name: written.name.clone(),
+        redirect_uris: written.redirect_uris.iter().filter(good).cloned().collect(),
+        auth_method: match written.secret {
+            // Whoever has a secret may send it either way.
             Some(_) => AuthMethod::Basic,
             None => AuthMethod::None,
         },
-        secret: known.secret.as_ref().map(|s| TokenHash::of(s.expose())),
+        secret: written.secret.as_ref().map(|s| TokenHash::of(s.expose())),
         metadata: json!({}),
         fingerprint: None,
         created_at: app.now(),
         last_used_at: None,
     }
+}
+
+fn of_builtin(app: &App, known: &builtin::Builtin) -> Client {
+    let uris = known.redirect_uris.iter().map(|uri| (*uri).to_owned());
+    public(known.id, known.name, uris.collect(), app.now())
+}
+
+/// A client that has a document instead of a secret
+fn public(id: &str, name: &str, redirect_uris: Vec<String>, now: Timestamp) -> Client {
+    Client {
+        id: id.to_owned(),
+        kind: ClientKind::Metadata,
+        name: name.to_owned(),
+        redirect_uris,
+        auth_method: AuthMethod::None,
+        secret: None,
+        metadata: json!({}),
+        fingerprint: None,
+        created_at: now,
+        last_used_at: None,
+    }
+}
+
+/// Have a row for the client, so that lists can name it; written only when something is new
+async fn kept(app: &App, mut client: Client) -> Result<Client, StoreError> {
+    if let Some(row) = app.store.client(&client.id).await? {
+        client.created_at = row.created_at;
+        client.last_used_at = row.last_used_at;
+        let same = row.kind == client.kind
+            && row.name == client.name
+            && row.redirect_uris == client.redirect_uris
+            && row.auth_method == client.auth_method
+            && row.secret == client.secret
+            && row.metadata == client.metadata;
+        if same {
+            return Ok(client);
+        }
+    }
+    app.store.put_client(&client).await?;
+    Ok(client)
 }

@@ -185,6 +185,23 @@ impl Store {
         }
     }
 
+    /// Note that a client registered again, so that it does not expire yet
+    pub(crate) async fn client_seen(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE clients SET created_at = $2 \
+            WHERE id = $1 AND last_used_at IS NULL AND created_at < $3";
+        // Once a day is enough, and the usual case writes nothing.
+        let day = ms(now).saturating_sub(24 * 60 * 60 * 1000);
+        writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(id)
+                .bind(ms(now))
+                .bind(day)
+                .execute(on)
+                .await?;
+        });
+        Ok(())
+    }
+
     /// Note that a client was used, so that it does not expire
     pub(crate) async fn client_used(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE clients SET last_used_at = $2 WHERE id = $1";

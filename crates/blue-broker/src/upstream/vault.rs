@@ -138,7 +138,7 @@ fn seal_with(
     }
 }
 
-fn key_place(forge: &str, account: &str) -> Bound {
+pub(crate) fn key_place(forge: &str, account: &str) -> Bound {
     Bound::to("users.wrapped_key").and(forge).and(account)
 }
 

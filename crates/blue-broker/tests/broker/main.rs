@@ -2,12 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod admin;
 mod authorize;
 mod browser;
 mod callback;
+mod cimd;
 mod connections;
 mod consent;
+mod discovery;
 mod health;
 mod ladder;
+mod limits;
 mod real;
+mod register;
 mod setup;

@@ -144,6 +144,12 @@ impl Setup {
         self.broker.public_url().at(path)
     }
 
+    /// Where the broker keeps its files is below this
+    #[expect(clippy::used_underscore_binding, reason = "it is kept to live, too")]
+    pub(crate) fn dir(&self) -> &Path {
+        self._dir.path()
+    }
+
     pub(crate) async fn get(&self, path: &str) -> reqwest::Response {
         self.http.get(self.at(path)).send().await.unwrap()
     }

@@ -1,0 +1,254 @@
+//! What an admin sees and ends, beside a broker that may be running
+//!
+//! The running broker learns of it by the rows: it remembers whom it let in for a second at most.
+
+use std::{collections::HashMap, sync::Arc};
+
+use blue_core::clock::Clock;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    config::{Config, Database},
+    crypto::{self, KeyFileError},
+    rng::{self, Rng},
+    store::{AuditEvent, AuditRow, ClientKind, Revoked, Store, StoreError, UserState},
+    upstream,
+};
+
+/// Most rows that a list shows
+const MOST: i64 = 10_000;
+
+/// Why the admin's command could not be done
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    #[error("there is no database at `{0}`")]
+    NoDatabase(String),
+    #[error("could not use the database")]
+    Store(#[from] StoreError),
+    #[error("could not use the master keys")]
+    Keys(#[from] KeyFileError),
+    #[error("the key of `{0}` does not open with the master keys")]
+    Sealed(String),
+    #[error("there is no {what} `{id}`")]
+    Unknown { what: &'static str, id: String },
+}
+
+/// A client, as lists show it
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientLine {
+    pub id: String,
+    /// `dynamic`, `metadata` or `static`
+    pub kind: &'static str,
+    pub name: String,
+    pub redirect_uris: Vec<String>,
+    pub auth_method: &'static str,
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// A person, as lists show them
+#[derive(Debug, Clone, Serialize)]
+pub struct UserLine {
+    pub id: String,
+    pub login: String,
+    pub forge: String,
+    /// `connected` or `reconnect`
+    pub state: &'static str,
+    pub created_at: Timestamp,
+}
+
+/// A grant, as lists show it
+#[derive(Debug, Clone, Serialize)]
+pub struct GrantLine {
+    pub id: String,
+    /// Login of the person, or their id if they are gone
+    pub user: String,
+    pub client_id: String,
+    /// Name of the client, if it is still known
+    pub client: Option<String>,
+    pub scope: String,
+    pub created_at: Timestamp,
+    pub last_used_at: Timestamp,
+}
+
+/// What a rotation did
+#[derive(Debug, Clone, Serialize)]
+pub struct Rotated {
+    /// The key that is used from now on
+    pub active: String,
+    /// Keys that still open what was sealed before
+    pub previous: Vec<String>,
+    /// People whose data keys are wrapped anew
+    pub rewrapped: usize,
+}
+
+/// The rows, for somebody who may do everything
+#[derive(Debug)]
+pub struct Admin {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+}
+
+impl Admin {
+    /// Open the database of a broker; it is not made if it is not there
+    pub async fn open(
+        config: &Config,
+        clock: Arc<dyn Clock>,
+        rng: Arc<dyn Rng>,
+    ) -> Result<Self, AdminError> {
+        if let Database::Sqlite(path) = &config.database
+            && !path.is_file()
+        {
+            return Err(AdminError::NoDatabase(path.display().to_string()));
+        }
+        let store = Store::open(&config.database).await?;
+        Ok(Self { store, clock, rng })
+    }
+
+    pub async fn close(self) {
+        self.store.close().await;
+    }
+
+    pub async fn clients(&self) -> Result<Vec<ClientLine>, AdminError> {
+        let rows = self.store.clients(MOST).await?;
+        let line = |client: crate::store::Client| ClientLine {
+            id: client.id,
+            kind: client.kind.name(),
+            name: client.name,
+            redirect_uris: client.redirect_uris,
+            auth_method: client.auth_method.name(),
+            created_at: client.created_at,
+            last_used_at: client.last_used_at,
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    pub async fn users(&self) -> Result<Vec<UserLine>, AdminError> {
+        let rows = self.store.users(MOST).await?;
+        let line = |user: crate::store::User| UserLine {
+            id: user.id,
+            login: user.login,
+            forge: user.forge,
+            state: match user.state {
+                UserState::Connected => "connected",
+                UserState::Reconnect => "reconnect",
+            },
+            created_at: user.created_at,
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    pub async fn grants(&self) -> Result<Vec<GrantLine>, AdminError> {
+        let users = self.store.users(MOST).await?;
+        let logins: HashMap<_, _> = users.into_iter().map(|u| (u.id, u.login)).collect();
+        let clients = self.store.clients(MOST).await?;
+        let names: HashMap<_, _> = clients.into_iter().map(|c| (c.id, c.name)).collect();
+        let rows = self.store.grants(MOST).await?;
+        let line = |grant: crate::store::Grant| GrantLine {
+            user: logins.get(&grant.user).unwrap_or(&grant.user).clone(),
+            client: names.get(&grant.client_id).cloned(),
+            id: grant.id,
+            client_id: grant.client_id,
+            scope: grant.scope,
+            created_at: grant.created_at,
+            last_used_at: grant.last_used_at,
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    /// End all grants of a client; one that registered itself is forgotten
+    pub async fn revoke_client(&self, id: &str) -> Result<usize, AdminError> {
+        let client = self.store.client(id).await?;
+        let client = client.ok_or_else(|| unknown("client", id))?;
+        // Forgotten first: nobody may get a new grant with it in between.
+        if client.kind == ClientKind::Dynamic {
+            self.store.delete_client(id).await?;
+        }
+        self.end(Revoked::Client(id)).await
+    }
+
+    /// End all grants of a person, by id or login, and erase their forge tokens
+    pub async fn revoke_user(&self, who: &str) -> Result<usize, AdminError> {
+        let users = self.store.users(MOST).await?;
+        let user = users.iter().find(|u| u.id == who);
+        let user = user.or_else(|| users.iter().find(|u| u.login == who));
+        let user = user.ok_or_else(|| unknown("user", who))?;
+        let ended = self.end(Revoked::User(&user.id)).await?;
+        self.store.forget_user(&user.id).await?;
+        Ok(ended)
+    }
+
+    pub async fn revoke_grant(&self, id: &str) -> Result<(), AdminError> {
+        match self.end(Revoked::Grant(id)).await? {
+            0 => Err(unknown("grant", id)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn end(&self, what: Revoked<'_>) -> Result<usize, AdminError> {
+        const WHY: &str = "revoked by an admin";
+        let now = self.clock.now();
+        let ended = self.store.revoke(what, WHY, now).await?;
+        for grant in &ended {
+            let row = AuditRow {
+                id: rng::id(&*self.rng),
+                at: now,
+                event: AuditEvent::Revoked.name().to_owned(),
+                client_id: None,
+                user: None,
+                grant: Some(grant.clone()),
+                request_id: None,
+                detail: json!({ "why": WHY }),
+            };
+            self.store.write_audit(&row).await?;
+        }
+        Ok(ended.len())
+    }
+
+    /// Ids of the master keys, the active one first
+    pub async fn keys(&self, config: &Config) -> Result<Vec<String>, AdminError> {
+        let ring = self.ring(config).await?;
+        Ok(ring.ids().into_iter().map(str::to_owned).collect())
+    }
+
+    /// Use a new master key, and wrap everybody's data key with it
+    ///
+    /// The new key is in the file before any row needs it, and the old ones stay there: whenever
+    /// this is cut off, every row can be opened.
+    pub async fn rotate_keys(&self, config: &Config) -> Result<Rotated, AdminError> {
+        let ring = self.ring(config).await?.rotated(&*self.rng);
+        crypto::write(config.key_file.path(), &ring)?;
+        let mut rewrapped = 0;
+        for user in self.store.users(i64::MAX).await? {
+            let place = upstream::key_place(&user.forge, &user.account);
+            let key = ring.unwrap(&user.key, &place);
+            let key = key.map_err(|_| AdminError::Sealed(user.login.clone()))?;
+            let wrapped = ring.wrap(&*self.rng, &key, &place);
+            if self.store.rewrap(&user.id, &user.key, &wrapped).await? {
+                rewrapped += 1;
+            }
+        }
+        let mut ids = ring.ids().into_iter().map(str::to_owned);
+        Ok(Rotated {
+            active: ids.next().unwrap_or_default(),
+            previous: ids.collect(),
+            rewrapped,
+        })
+    }
+
+    async fn ring(&self, config: &Config) -> Result<crypto::KeyRing, AdminError> {
+        let used = self.store.key_ids().await?;
+        let known = used.first().map(String::as_str);
+        Ok(crypto::load_or_make(&config.key_file, &*self.rng, known)?)
+    }
+}
+
+fn unknown(what: &'static str, id: &str) -> AdminError {
+    AdminError::Unknown {
+        what,
+        id: id.to_owned(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Clients whose id is the address of a document about them
+//!
+//! Whoever asks chooses the address, and we stand next to a forge: the document is fetched only
+//! from public addresses, once resolved and then pinned, without proxy or redirect, small and
+//! quick. A row of the client is the cache; errors are never kept.
+
+mod address;
+mod document;
+mod fetch;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub(crate) use fetch::Fetcher;
+
+use crate::{
+    app::App,
+    store::{AuthMethod, Client, ClientKind, StoreError, ms},
+};
+
+/// A host that cannot be reached does not lock out a client whose document was read this long ago
+const STALE: Duration = Duration::from_hours(24);
+
+/// Why a document is not taken
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MetadataError {
+    #[error("`client_id` is no address of a client's document: {0}")]
+    Address(&'static str),
+    #[error("clients of `{0}` are not allowed here")]
+    Host(String),
+    #[error("too many documents were asked for in a short time")]
+    Busy,
+    // Says no more: the difference between the ways to fail would be a map of our network.
+    #[error("the client's document could not be read")]
+    Unreachable,
+    #[error("the client's document is not good: {0}")]
+    Document(String),
+    #[error("the client could not be looked up")]
+    Store(#[from] StoreError),
+}
+
+/// The client that the document at `id` tells of
+pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
+    let url = address::target(&app.config, id)?;
+    let row = app.store.client(id).await?;
+    let row = row.filter(|row| row.kind == ClientKind::Metadata);
+    let now = app.now();
+    if let Some(row) = row.as_ref().filter(|row| good_until(row) > ms(now)) {
+        return Ok(row.clone());
+    }
+    let host = url.host_str().unwrap_or_default();
+    if app.limits.documents.take(Some(host), now).is_err() {
+        return Err(MetadataError::Busy);
+    }
+    let fetched = match app.documents.fetch(&url).await {
+        Ok(fetched) => fetched,
+        Err(error) => {
+            tracing::info!(host, %error, "a client's document could not be read");
+            let stale = i64::try_from(STALE.as_millis()).unwrap_or(0);
+            let old = row.filter(|row| good_until(row).saturating_add(stale) > ms(now));
+            return match (old, error.is_answer()) {
+                (Some(row), false) => Ok(row),
+                _ => Err(MetadataError::Unreachable),
+            };
+        }
+    };
+    let claims = document::read(&app.config, id, &fetched.body)?;
+    let mut metadata = claims.metadata.clone();
+    let until = now.checked_add(fetched.keep).unwrap_or(Timestamp::MAX);
+    metadata.insert(UNTIL.to_owned(), ms(until).into());
+    let client = Client {
+        id: id.to_owned(),
+        kind: ClientKind::Metadata,
+        name: claims.shown_name(),
+        redirect_uris: claims.redirect_uris,
+        auth_method: AuthMethod::None,
+        secret: None,
+        metadata: Value::Object(metadata),
+        fingerprint: None,
+        created_at: row.as_ref().map_or(now, |row| row.created_at),
+        last_used_at: row.and_then(|row| row.last_used_at),
+    };
+    app.store.put_client(&client).await?;
+    Ok(client)
+}
+
+/// Until when the row stands for the document, in ms
+const UNTIL: &str = "document_good_until";
+
+fn good_until(row: &Client) -> i64 {
+    row.metadata.get(UNTIL).and_then(Value::as_i64).unwrap_or(0)
+}

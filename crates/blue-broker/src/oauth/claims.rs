@@ -1,0 +1,188 @@
+//! What a client says of itself, in a registration or in its document
+//!
+//! None of it is to be trusted; it is only made such that it can be shown and compared.
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::redirect;
+use crate::config::Config;
+
+const MOST_URIS: usize = 20;
+const LONGEST_NAME: usize = 100;
+const LONGEST_URI: usize = 2048;
+
+/// Members that are addresses for people to look at
+const LINKS: &[&str] = &["client_uri", "logo_uri", "policy_uri", "tos_uri"];
+
+#[derive(Debug, Clone)]
+pub(super) struct Claims {
+    pub(super) name: Option<String>,
+    pub(super) redirect_uris: Vec<String>,
+    /// As it was written, whatever it was
+    pub(super) auth_method: Option<String>,
+    /// What else is kept
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// What is wrong with it, in words for whoever wrote the client
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ClaimError {
+    #[error("{0}")]
+    Redirect(String),
+    #[error("{0}")]
+    Metadata(String),
+}
+
+impl Claims {
+    pub(super) fn read(config: &Config, said: &Map<String, Value>) -> Result<Self, ClaimError> {
+        let redirect_uris = redirect_uris(config, said)?;
+        must_hold(said, "grant_types", "authorization_code")?;
+        must_hold(said, "response_types", "code")?;
+        let mut metadata = Map::new();
+        for key in LINKS {
+            if let Some(link) = text(said, key)? {
+                if let Some(link) = shown_link(key, &link)? {
+                    metadata.insert((*key).to_owned(), link.into());
+                }
+            }
+        }
+        if let Some(kind) = text(said, "application_type")? {
+            if matches!(kind.as_str(), "native" | "web") {
+                metadata.insert("application_type".to_owned(), kind.into());
+            }
+        }
+        Ok(Self {
+            name: text(said, "client_name")?.map(|name| clean(&name)),
+            redirect_uris,
+            auth_method: text(said, "token_endpoint_auth_method")?,
+            metadata,
+        })
+    }
+
+    /// The name, or the best there is in its place
+    pub(super) fn shown_name(&self) -> String {
+        let name = self.name.clone().filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| {
+            let first = self.redirect_uris.first().map(String::as_str);
+            let url = first.and_then(|uri| Url::parse(uri).ok());
+            let host = url.and_then(|url| url.host_str().map(str::to_owned));
+            host.unwrap_or_else(|| "Unnamed client".to_owned())
+        })
+    }
+}
+
+fn redirect_uris(config: &Config, said: &Map<String, Value>) -> Result<Vec<String>, ClaimError> {
+    let bad = |why: String| ClaimError::Redirect(why);
+    let list = match said.get("redirect_uris") {
+        Some(Value::Array(list)) if !list.is_empty() => list,
+        _ => return Err(bad("`redirect_uris` must be a list of URIs".to_owned())),
+    };
+    if list.len() > MOST_URIS {
+        return Err(bad(format!("more than {MOST_URIS} redirect URIs")));
+    }
+    let mut uris: Vec<String> = Vec::new();
+    for (at, uri) in list.iter().enumerate() {
+        let at = at + 1;
+        let uri = uri
+            .as_str()
+            .ok_or_else(|| bad(format!("redirect URI {at} is not a text")))?;
+        redirect::registrable(config, uri)
+            .map_err(|why| bad(format!("redirect URI {at} {why}")))?;
+        if !uris.iter().any(|known| known == uri) {
+            uris.push(uri.to_owned());
+        }
+    }
+    Ok(uris)
+}
+
+/// A text; `null` is as good as absent
+fn text(said: &Map<String, Value>, key: &str) -> Result<Option<String>, ClaimError> {
+    match said.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(ClaimError::Metadata(format!("`{key}` must be a text"))),
+    }
+}
+
+/// A list that is absent, or has this among its texts
+fn must_hold(said: &Map<String, Value>, key: &str, needed: &str) -> Result<(), ClaimError> {
+    match said.get(key) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Array(list)) if list.iter().any(|v| v == needed) => Ok(()),
+        Some(_) => Err(ClaimError::Metadata(format!(
+            "`{key}` must be a list with `{needed}`"
+        ))),
+    }
+}
+
+/// An https address; plain http is left out, anything else is an attack or a mistake
+fn shown_link(key: &str, link: &str) -> Result<Option<String>, ClaimError> {
+    let bad = || ClaimError::Metadata(format!("`{key}` must be an https:// URL"));
+    if link.is_empty() {
+        return Ok(None);
+    }
+    let url = Url::parse(link).map_err(|_| bad())?;
+    let plain = url.username().is_empty() && url.password().is_none() && url.has_host();
+    if link.len() > LONGEST_URI || !plain {
+        return Err(bad());
+    }
+    match url.scheme() {
+        "https" => Ok(Some(url.into())),
+        "http" => Ok(None),
+        _ => Err(bad()),
+    }
+}
+
+/// A name in one line, without what would make it look like something else
+fn clean(name: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let spaced = name.replace(['\n', '\r', '\t'], " ");
+    let kept: String = spaced.chars().filter(|c| !hidden(*c)).collect();
+    let words: Vec<&str> = kept.split_whitespace().collect();
+    let line = words.join(" ");
+    line.chars().take(LONGEST_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_that_hides_nothing() {
+        assert_eq!(clean("  Claude \n Code\t"), "Claude Code");
+        assert_eq!(clean("a\u{202e}b\u{200b}c\u{0}d\u{feff}"), "abcd");
+        assert_eq!(clean("<b>x</b>"), "<b>x</b>");
+        assert_eq!(clean(&"é".repeat(500)).chars().count(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn links_are_https_or_nothing() {
+        let link = |text: &str| shown_link("client_uri", text);
+        assert_eq!(
+            link("https://example.org/x"),
+            Ok(Some("https://example.org/x".to_owned()))
+        );
+        assert_eq!(link("http://localhost:1/"), Ok(None));
+        assert_eq!(link(""), Ok(None));
+        for bad in [
+            "javascript:alert(1)",
+            "JaVaScRiPt:alert(1)",
+            " javascript:alert(1)",
+            "java\tscript:alert(1)",
+            "data:text/html,<script>",
+            "https://u:p@example.org/",
+            "file:///etc/passwd",
+            "x",
+        ] {
+            assert!(link(bad).is_err(), "{bad}");
+        }
+        let shown = link("https://example.org/\"><script>").unwrap().unwrap();
+        assert!(!shown.contains(['"', '<', '>']), "{shown}");
+    }
+}

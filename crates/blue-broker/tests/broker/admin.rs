@@ -1,0 +1,63 @@
+//! What an admin sees and ends, beside a running broker
+
+use std::sync::Arc;
+
+use blue_broker::{Admin, AdminError, SystemRng};
+
+use crate::{
+    register::{native, register, token_error},
+    setup::{self, Setup},
+};
+
+async fn admin(setup: &Setup) -> (Admin, blue_broker::config::Config) {
+    let config = setup::config(setup.sandbox.url(), setup.dir());
+    let rng = Arc::new(SystemRng::default());
+    let admin = Admin::open(&config, Arc::clone(&setup.clock) as _, rng).await;
+    (admin.unwrap(), config)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_listed_and_revoked() {
+    let setup = Setup::start().await;
+    let (_, body) = register(&setup, &native("Mine", 1)).await;
+    let id = body["client_id"].as_str().unwrap();
+    let (admin, _) = admin(&setup).await;
+    let clients = admin.clients().await.unwrap();
+    assert_eq!(clients.len(), 1);
+    assert_eq!(
+        (clients[0].id.as_str(), clients[0].name.as_str()),
+        (id, "Mine")
+    );
+    assert_eq!(admin.revoke_client(id).await.unwrap(), 0);
+    assert_eq!(token_error(&setup, id, None).await, "invalid_client");
+    for error in [
+        admin.revoke_client(id).await.unwrap_err(),
+        admin.revoke_user("nobody").await.unwrap_err(),
+        admin.revoke_grant("nothing").await.unwrap_err(),
+    ] {
+        assert!(matches!(error, AdminError::Unknown { .. }), "{error}");
+    }
+    assert!(admin.users().await.unwrap().is_empty());
+    assert!(admin.grants().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_master_key_is_used_and_the_old_one_kept() {
+    let setup = Setup::start().await;
+    let (admin, config) = admin(&setup).await;
+    let before = admin.keys(&config).await.unwrap();
+    let rotated = admin.rotate_keys(&config).await.unwrap();
+    assert_eq!(rotated.previous, before);
+    assert!(!before.contains(&rotated.active));
+    assert_eq!(admin.keys(&config).await.unwrap()[0], rotated.active);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_database_is_made_by_looking() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = setup::config("http://127.0.0.1:1", dir.path());
+    let clock = Arc::new(blue_core::clock::SystemClock);
+    let opened = Admin::open(&config, clock, Arc::new(SystemRng::default())).await;
+    assert!(matches!(opened, Err(AdminError::NoDatabase(_))));
+    assert!(!dir.path().join("data").exists());
+}

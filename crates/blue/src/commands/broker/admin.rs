@@ -1,0 +1,58 @@
+//! What the admin's commands have in common
+
+use std::sync::Arc;
+
+use blue_broker::{Admin, AdminError, SystemRng, config::Config};
+use blue_core::clock::SystemClock;
+use blue_tools::{ErrorCode, ToolError};
+use serde::Serialize;
+
+use crate::render::{Page, Report, Style};
+
+/// Open the database of the broker
+pub(super) async fn open(config: &Config) -> Result<Admin, ToolError> {
+    let rng = Arc::new(SystemRng::default());
+    Admin::open(config, Arc::new(SystemClock), rng)
+        .await
+        .map_err(failed)
+}
+
+pub(super) fn failed(error: AdminError) -> ToolError {
+    let (code, hint) = match &error {
+        AdminError::Unknown { .. } => (ErrorCode::NotFound, "`list` shows what there is"),
+        AdminError::NoDatabase(_) => (
+            ErrorCode::NotFound,
+            "give the settings that the broker runs with, such as `--config`",
+        ),
+        AdminError::Sealed(_) => (
+            ErrorCode::Config,
+            "put the missing key back into the key file, behind the active one",
+        ),
+        AdminError::Store(_) | AdminError::Keys(_) => (ErrorCode::Io, ""),
+    };
+    let failure = ToolError::new(code, error.to_string()).with_source(error);
+    if hint.is_empty() {
+        failure
+    } else {
+        failure.with_hint(hint)
+    }
+}
+
+/// What `revoke` did
+#[derive(Debug, Serialize)]
+pub(super) struct Ended {
+    pub(super) revoked: String,
+    /// How many grants ended
+    pub(super) grants: usize,
+}
+
+impl Report for Ended {
+    fn page(&self, page: &mut Page) {
+        let grants = match self.grants {
+            0 => "no grant ended".to_owned(),
+            1 => "1 grant ended".to_owned(),
+            n => format!("{n} grants ended"),
+        };
+        page.line(&format!("Revoked {}: {grants}.", self.revoked), Style::Good);
+    }
+}

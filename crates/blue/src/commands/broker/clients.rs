@@ -1,0 +1,69 @@
+//! `blue broker clients`
+
+use blue_broker::{ClientLine, config::Config};
+use serde::Serialize;
+
+use super::admin::{self, Ended};
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// See the clients that are known, and end what they were given
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the clients, the newest first
+    List,
+    /// End all grants of a client; one that registered itself must register again
+    Revoke {
+        /// Id of the client
+        id: String,
+    },
+}
+
+pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
+    let admin = admin::open(config).await?;
+    let shown = match command {
+        Command::List => {
+            let clients = admin.clients().await.map_err(admin::failed)?;
+            cx.screen.show(&List { clients })
+        }
+        Command::Revoke { id } => {
+            let grants = admin.revoke_client(&id).await.map_err(admin::failed)?;
+            cx.screen.show(&Ended {
+                revoked: id,
+                grants,
+            })
+        }
+    };
+    admin.close().await;
+    shown.map_err(Stop::Output)
+}
+
+#[derive(Debug, Serialize)]
+struct List {
+    clients: Vec<ClientLine>,
+}
+
+impl Report for List {
+    fn page(&self, page: &mut Page) {
+        if self.clients.is_empty() {
+            page.line("No client is known yet.", Style::Plain);
+            return;
+        }
+        let row = |client: &ClientLine| {
+            let used = client.last_used_at;
+            vec![
+                Cell::new(&client.name, Style::Bold),
+                Cell::from(client.kind),
+                Cell::from(client.created_at.to_string()),
+                Cell::from(used.map_or_else(|| "never".to_owned(), |at| at.to_string())),
+                Cell::from(&client.id),
+            ]
+        };
+        page.table(
+            &["Name", "Kind", "Since", "Last used", "Id"],
+            self.clients.iter().map(row).collect(),
+        );
+    }
+}

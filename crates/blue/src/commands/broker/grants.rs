@@ -1,0 +1,69 @@
+//! `blue broker grants`
+
+use blue_broker::{GrantLine, config::Config};
+use serde::Serialize;
+
+use super::admin::{self, Ended};
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// See what people allowed their clients, and end it
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the grants that hold, the last used first
+    List,
+    /// End a grant: none of its tokens opens anything any more
+    Revoke {
+        /// Id of the grant
+        id: String,
+    },
+}
+
+pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
+    let admin = admin::open(config).await?;
+    let shown = match command {
+        Command::List => {
+            let grants = admin.grants().await.map_err(admin::failed)?;
+            cx.screen.show(&List { grants })
+        }
+        Command::Revoke { id } => {
+            admin.revoke_grant(&id).await.map_err(admin::failed)?;
+            cx.screen.show(&Ended {
+                revoked: id,
+                grants: 1,
+            })
+        }
+    };
+    admin.close().await;
+    shown.map_err(Stop::Output)
+}
+
+#[derive(Debug, Serialize)]
+struct List {
+    grants: Vec<GrantLine>,
+}
+
+impl Report for List {
+    fn page(&self, page: &mut Page) {
+        if self.grants.is_empty() {
+            page.line("There is no grant.", Style::Plain);
+            return;
+        }
+        let row = |grant: &GrantLine| {
+            vec![
+                Cell::new(&grant.user, Style::Bold),
+                Cell::from(grant.client.as_ref().unwrap_or(&grant.client_id)),
+                Cell::from(&grant.scope),
+                Cell::from(grant.created_at.to_string()),
+                Cell::from(grant.last_used_at.to_string()),
+                Cell::from(&grant.id),
+            ]
+        };
+        page.table(
+            &["User", "Client", "Scope", "Since", "Last used", "Id"],
+            self.grants.iter().map(row).collect(),
+        );
+    }
+}

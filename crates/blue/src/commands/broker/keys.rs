@@ -1,0 +1,72 @@
+//! `blue broker keys`
+
+use blue_broker::{Rotated, config::Config};
+use serde::Serialize;
+
+use super::admin;
+use crate::{
+    commands::{Cx, Stop},
+    render::{Page, Report, Style},
+};
+
+/// See the master keys by their ids, and replace them
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the ids of the master keys, the active one first
+    List,
+    /// Use a new master key and wrap everybody's data key with it; restart the broker right after
+    Rotate,
+}
+
+pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
+    let admin = admin::open(config).await?;
+    let shown = match command {
+        Command::List => {
+            let keys = admin.keys(config).await.map_err(admin::failed)?;
+            cx.screen.show(&List { keys })
+        }
+        Command::Rotate => {
+            let rotated = admin.rotate_keys(config).await.map_err(admin::failed)?;
+            cx.screen.show(&Done { rotated })
+        }
+    };
+    admin.close().await;
+    shown.map_err(Stop::Output)
+}
+
+#[derive(Debug, Serialize)]
+struct List {
+    keys: Vec<String>,
+}
+
+impl Report for List {
+    fn page(&self, page: &mut Page) {
+        for (at, key) in self.keys.iter().enumerate() {
+            let style = if at == 0 { Style::Bold } else { Style::Plain };
+            page.line(key, style);
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Done {
+    #[serde(flatten)]
+    rotated: Rotated,
+}
+
+impl Report for Done {
+    fn page(&self, page: &mut Page) {
+        let Rotated {
+            active, rewrapped, ..
+        } = &self.rotated;
+        page.line(&format!("Key {active} is used from now on."), Style::Good)
+            .line(
+                &format!("{rewrapped} data keys were wrapped anew."),
+                Style::Plain,
+            )
+            .line(
+                "Restart the broker now: one that runs does not know the new key.",
+                Style::Warn,
+            );
+    }
+}

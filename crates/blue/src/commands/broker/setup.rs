@@ -1,0 +1,228 @@
+//! `blue broker setup`
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use blue_broker::config::{ForgeUrl, PublicUrl};
+use blue_core::{
+    forge::model::Host,
+    http::{AuthScheme, Credential, HeaderName, HeaderValue, Http, Method, Request},
+    secret::Secret,
+};
+use blue_tools::{ErrorCode, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    commands::{Cx, Stop},
+    render::{Cell, Page, Report, Style},
+};
+
+/// Create the OAuth application at the forge, and write a config for the broker
+///
+/// The application belongs to the account of the token, which needs the scope `write:user`; it
+/// ends with that account. The secret is written to a file of its own that only you can read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The Forgejo or Gitea that people sign in with
+    #[arg(long, value_name = "URL")]
+    forge: String,
+    /// File with a token of the account that shall own the application
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: PathBuf,
+    /// Config to write; the secret goes beside it
+    #[arg(long, value_name = "FILE", default_value = "broker.toml")]
+    out: PathBuf,
+    /// Name of the application, which people see at the forge
+    #[arg(long, default_value = "Blue broker")]
+    name: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blue broker setup --forge https://git.example.org --admin-token-file token \\
+    --public-url https://broker.example.org
+  blue broker --config broker.toml --check";
+
+/// Make the application and the files; `public_url` comes from the settings
+pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Result<(), Stop> {
+    let config = |message: String| ToolError::new(ErrorCode::Config, message);
+    let forge = ForgeUrl::parse(&args.forge).map_err(|why| config(format!("--forge: {why}")))?;
+    let public_url = public_url.ok_or_else(|| {
+        config("the public URL is not set".to_owned())
+            .with_hint("give `--public-url` or `BLUE_BROKER_PUBLIC_URL`")
+    })?;
+    let public =
+        PublicUrl::parse(&public_url).map_err(|why| config(format!("public_url: {why}")))?;
+    let token = cx.env.cwd().join(&args.admin_token_file);
+    let token = fs::read_to_string(&token).map_err(|source| {
+        config(format!("`{}` could not be read", token.display())).with_source(source)
+    })?;
+    let out = cx.env.cwd().join(&args.out);
+    let secret_file = out.with_extension("secret");
+    // Both files are there before the application is: its secret is shown only once.
+    let files = Files::make(&out, &secret_file)?;
+    let http = Http::new(cx.env.http()?);
+    let token = Secret::new(token.trim());
+    let made = match create(&http, &forge, token, &args.name, &public).await {
+        Ok(made) => made,
+        Err(error) => {
+            files.remove();
+            return Err(error.into());
+        }
+    };
+    let name = secret_file.file_name().unwrap_or_default();
+    let text = format!(
+        "public_url = {}\nforge_url = {}\nclient_id = {}\nclient_secret_file = {}\n",
+        json!(public.origin()),
+        json!(forge.url().as_str()),
+        json!(made.client_id),
+        json!(name.to_string_lossy()),
+    );
+    files.fill(&text, &made.client_secret)?;
+    let done = Done {
+        config: out,
+        client_secret_file: secret_file,
+        client_id: made.client_id,
+        redirect_uri: public.at("/oauth/callback"),
+    };
+    cx.screen.show(&done).map_err(Stop::Output)
+}
+
+/// What the forge says of the new application
+#[derive(Deserialize)]
+struct Made {
+    client_id: String,
+    client_secret: String,
+}
+
+async fn create(
+    http: &Http,
+    forge: &ForgeUrl,
+    token: Secret,
+    name: &str,
+    public: &PublicUrl,
+) -> Result<Made, ToolError> {
+    let url = forge.at("api/v1/user/applications/oauth2");
+    let host = Host::of_url(&url)
+        .ok_or_else(|| ToolError::new(ErrorCode::Config, "the forge's URL has no host"))?;
+    let mut request = Request::new(Method::POST, url);
+    request.credential = Some(Credential {
+        host,
+        scheme: AuthScheme::Token,
+        token,
+    });
+    request.headers.insert(
+        HeaderName::from_static("content-type"),
+        HeaderValue::from_static("application/json"),
+    );
+    let body = json!({
+        "name": name,
+        "redirect_uris": [public.at("/oauth/callback")],
+        "confidential_client": true,
+    });
+    request.body = Some(body.to_string().into());
+    let answer = http.send(request).await.map_err(ToolError::from)?;
+    let code = match answer.status.as_u16() {
+        201 => {
+            return serde_json::from_slice(&answer.body).map_err(|source| {
+                let message = "the forge's answer holds no client id and secret";
+                ToolError::new(ErrorCode::UnexpectedAnswer, message).with_source(source)
+            });
+        }
+        401 => ErrorCode::Unauthorized,
+        403 => ErrorCode::Forbidden,
+        404 => ErrorCode::NotFound,
+        _ => ErrorCode::UnexpectedAnswer,
+    };
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let said = said["message"].as_str().unwrap_or_default();
+    let message = format!(
+        "the forge did not create the application: {} {said}",
+        answer.status.as_u16()
+    );
+    let hint = "the token needs the scope `write:user`, and OAuth must be enabled at the forge";
+    Err(ToolError::new(code, message.trim_end()).with_hint(hint))
+}
+
+/// The two new files
+struct Files {
+    config: (PathBuf, fs::File),
+    secret: (PathBuf, fs::File),
+}
+
+impl Files {
+    /// Make both, for their owner only; what is there is not touched
+    fn make(config: &Path, secret: &Path) -> Result<Self, ToolError> {
+        let failed = |path: &Path, source: io::Error| {
+            let message = format!("`{}` could not be made", path.display());
+            ToolError::new(ErrorCode::Io, message)
+                .with_source(source)
+                .with_hint("choose another file with `--out`")
+        };
+        let secret_file = private(secret).map_err(|error| failed(secret, error))?;
+        let config_file = private(config).map_err(|error| {
+            let _ = fs::remove_file(secret);
+            failed(config, error)
+        })?;
+        Ok(Self {
+            config: (config.to_owned(), config_file),
+            secret: (secret.to_owned(), secret_file),
+        })
+    }
+
+    fn fill(mut self, config: &str, secret: &str) -> Result<(), ToolError> {
+        let failed = |path: &Path, source: io::Error| {
+            let message = format!("`{}` could not be written", path.display());
+            ToolError::new(ErrorCode::Io, message).with_source(source)
+        };
+        let (path, file) = &mut self.secret;
+        writeln!(file, "{secret}").map_err(|error| failed(path, error))?;
+        let (path, file) = &mut self.config;
+        file.write_all(config.as_bytes())
+            .map_err(|error| failed(path, error))
+    }
+
+    fn remove(self) {
+        let _ = fs::remove_file(self.config.0);
+        let _ = fs::remove_file(self.secret.0);
+    }
+}
+
+fn private(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[derive(Debug, Serialize)]
+struct Done {
+    config: PathBuf,
+    client_secret_file: PathBuf,
+    client_id: String,
+    redirect_uri: String,
+}
+
+impl Report for Done {
+    fn page(&self, page: &mut Page) {
+        page.line("The application is there.", Style::Good)
+            .fields(&[
+                ("Client id", Cell::from(&self.client_id)),
+                ("Redirect URI", Cell::from(&self.redirect_uri)),
+                ("Config", Cell::from(self.config.display().to_string())),
+                (
+                    "Secret",
+                    Cell::from(self.client_secret_file.display().to_string()),
+                ),
+            ])
+            .blank()
+            .line("Start the broker:", Style::Plain)
+            .code(&format!("blue broker --config {}", self.config.display()));
+    }
+}
