@@ -20,6 +20,8 @@ const REMEMBERED: usize = 10_000;
 pub(crate) struct Limits {
     /// New clients that register themselves, by address
     pub(crate) registrations: Limit,
+    /// Authorizations that are begun, by address: each is a row for ten minutes
+    pub(crate) authorizations: Limit,
     /// Client metadata documents that are fetched, by host
     pub(crate) documents: Limit,
 }
@@ -30,6 +32,10 @@ impl Default for Limits {
             registrations: Limit::new(
                 Rate::new(120, Duration::from_secs(1)),
                 Rate::new(600, Duration::from_millis(200)),
+            ),
+            authorizations: Limit::new(
+                Rate::new(240, Duration::from_millis(500)),
+                Rate::new(3000, Duration::from_millis(20)),
             ),
             documents: Limit::new(
                 Rate::new(10, Duration::from_secs(10)),

@@ -198,6 +198,7 @@ async fn sign_in(app: &App) -> Result<Response, Trouble> {
         resource: String::new(),
         challenge: String::new(),
     };
+    app.limits.authorizations.take(None, app.now())?;
     let (new, secret) = authorize::fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
     let to = format!("/oauth/done?tx={}", new.id);

@@ -4,12 +4,12 @@
 //! each time it begins an authorization of its own: one client fetches the address itself before
 //! it opens a browser with it.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
-    extract::State,
-    http::{HeaderMap, Uri, header},
+    extract::{ConnectInfo, State},
+    http::{HeaderMap, Uri, header, request::Parts},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -25,7 +25,7 @@ use crate::{
     app::App,
     crypto::Purpose,
     http::RequestId,
-    rng,
+    limits, rng,
     store::{Ask, Authorization, Client, Stage},
     token::TokenHash,
 };
@@ -40,20 +40,19 @@ type Refusal = (&'static str, &'static str);
 pub(crate) async fn authorize(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
-    uri: Uri,
-    headers: HeaderMap,
+    parts: Parts,
 ) -> Response {
-    if let Some(elsewhere) = other_spelling(&app, &headers, &uri) {
+    if let Some(elsewhere) = other_spelling(&app, &parts.headers, &parts.uri) {
         return elsewhere;
     }
-    match begin(&app, &uri).await {
+    match begin(&app, &parts).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
 }
 
-async fn begin(app: &App, uri: &Uri) -> Result<Response, Trouble> {
-    let params = Params::query(uri)?;
+async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
+    let params = Params::query(&request.uri)?;
     let client_id = params.get("client_id").ok_or(Trouble::UnknownClient)?;
     let client = clients::find(app, client_id)
         .await?
@@ -83,6 +82,9 @@ async fn begin(app: &App, uri: &Uri) -> Result<Response, Trouble> {
         resource,
         challenge: params.get("code_challenge").unwrap_or_default().to_owned(),
     };
+    let from = request.extensions.get::<ConnectInfo<SocketAddr>>();
+    let from = from.and_then(|ConnectInfo(address)| limits::who(address.ip()));
+    app.limits.authorizations.take(from.as_deref(), app.now())?;
     let (new, secret) = fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
     let cookie = browser::bind(&new.id, &secret);

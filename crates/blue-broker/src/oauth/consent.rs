@@ -11,12 +11,13 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use maud::html;
-use url::{Host, Url};
+use url::Url;
 
 use super::{
     authorize::{lifetime, upstream_state},
-    browser,
+    browser, clients,
     form::Params,
+    redirect,
     trouble::{Trouble, see_other},
 };
 use crate::{
@@ -107,18 +108,11 @@ fn answered(app: &App, found: &Authorization) -> Response {
     onward::end(&*app.rng, StatusCode::OK, "Already answered", &text)
 }
 
-fn known(client: &Client) -> Known<'_> {
+fn known(client: &Client) -> Known {
     match client.kind {
-        ClientKind::Dynamic => Known::Nothing,
         ClientKind::Static => Known::ByAdmin,
-        ClientKind::Metadata => host_of(&client.id).map_or(Known::Nothing, Known::Domain),
+        _ => clients::verified_host(client).map_or(Known::Nothing, Known::Domain),
     }
-}
-
-/// The host of a client's own address, which is in one spelling
-fn host_of(id: &str) -> Option<&str> {
-    let rest = id.strip_prefix("https://")?;
-    rest.split(['/', '?']).next()
 }
 
 fn target(uri: &str) -> Option<Target> {
@@ -126,17 +120,12 @@ fn target(uri: &str) -> Option<Target> {
     if !matches!(url.scheme(), "http" | "https") {
         return Some(Target::App(url.scheme().to_owned()));
     }
-    let local = match url.host()? {
-        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(ip) => ip.is_loopback(),
-        Host::Ipv6(ip) => ip.is_loopback(),
-    };
     let host = url.host_str()?;
     let host = match url.port() {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     };
-    Some(if local {
+    Some(if redirect::is_loopback(uri) {
         Target::Loopback(host)
     } else {
         Target::Site(host)
@@ -232,12 +221,5 @@ mod tests {
         ] {
             assert_eq!(target(uri), shown, "{uri}");
         }
-    }
-
-    #[test]
-    fn the_host_of_a_document_is_its_own() {
-        assert_eq!(host_of("https://claude.ai/oauth/x"), Some("claude.ai"));
-        assert_eq!(host_of("https://a.example:8443/x"), Some("a.example:8443"));
-        assert_eq!(host_of("http://a.example/x"), None);
     }
 }

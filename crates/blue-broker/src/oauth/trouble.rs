@@ -5,10 +5,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use super::{clients::ClientError, form::FormError};
+use super::{cimd::MetadataError, clients::ClientError, form::FormError};
 use crate::{
     app::App,
     http::{ErrorPage, RequestId},
+    limits::TooMany,
     store::StoreError,
 };
 
@@ -17,11 +18,13 @@ pub(crate) enum Trouble {
     #[error("the client is not known")]
     UnknownClient,
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Metadata(MetadataError),
     #[error("the redirect URI is not the client's")]
     BadRedirect,
     #[error("{0}")]
     BadRequest(String),
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     #[error("the authorization is over")]
     Gone,
     #[error("the authorization belongs to another browser")]
@@ -38,6 +41,15 @@ impl From<FormError> for Trouble {
     }
 }
 
+impl From<ClientError> for Trouble {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Store(error) => Self::Store(error),
+            ClientError::Metadata(error) => Self::Metadata(error),
+        }
+    }
+}
+
 const AGAIN: &str = "Go back to your app and start again there.";
 
 impl Trouble {
@@ -50,15 +62,23 @@ impl Trouble {
                 "The address that brought you here names an app that is not registered, or no longer.".to_owned(),
                 "Start again in your app. If it does not register itself anew, remove the connection there and add it again.",
             ),
-            Self::Client(error) => {
-                tracing::info!(error = error as &dyn std::error::Error, "a client was not found");
-                (
-                    bad,
-                    "This app could not be checked",
-                    format!("What the app says about itself could not be used: {error}."),
-                    "Try again later, or ask whoever runs this service.",
-                )
-            }
+            Self::Metadata(error) => (
+                match error {
+                    MetadataError::Busy | MetadataError::Unreachable => {
+                        StatusCode::SERVICE_UNAVAILABLE
+                    }
+                    _ => bad,
+                },
+                "This app could not be checked",
+                format!("What the app says about itself could not be used: {error}."),
+                "Try again later, or ask whoever runs this service.",
+            ),
+            Self::TooMany(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many sign-ins at once",
+                "More people, or programs, want to sign in than this service takes.".to_owned(),
+                "Try again in a minute.",
+            ),
             Self::BadRedirect => (
                 bad,
                 "This app asks for the wrong address",

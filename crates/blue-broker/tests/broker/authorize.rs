@@ -242,3 +242,26 @@ async fn another_name_of_this_machine_is_led_to_the_right_one() {
         assert!(!answer.headers().contains_key("set-cookie"));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_registered_itself_is_not_called_verified() {
+    let setup = Setup::with_app().await;
+    let said = serde_json::json!({
+        "client_name": "<img src=x> \u{202e}Bank",
+        "redirect_uris": ["http://127.0.0.1/callback"],
+        "token_endpoint_auth_method": "none",
+    });
+    let request = setup.http.post(setup.at("/oauth/register"));
+    let request = request.header("content-type", "application/json");
+    let answer = request.body(said.to_string()).send().await.unwrap();
+    assert_eq!(answer.status(), 201);
+    let made: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    let id = made["client_id"].as_str().unwrap();
+    let query = good("tool").replace("client_id=tool", &format!("client_id={id}"));
+    let mut browser = Browser::default();
+    let page = browser.asked(&setup, &query).await;
+    page.says("Not verified").says("127.0.0.1:4711");
+    assert!(!page.body.contains("<img") && !page.body.contains('\u{202e}'));
+    let to = browser.sign_in(&setup, &query, "alice").await;
+    assert!(param(&to, "code").is_some(), "{to}");
+}

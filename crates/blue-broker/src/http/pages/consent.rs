@@ -11,7 +11,7 @@ use crate::{http::page, rng::Rng};
 pub(crate) struct ConsentPage<'a> {
     /// As the client calls itself
     pub(crate) client: &'a str,
-    pub(crate) known: Known<'a>,
+    pub(crate) known: Known,
     pub(crate) target: Target,
     pub(crate) forge: &'a str,
     pub(crate) scopes: &'a [String],
@@ -20,11 +20,11 @@ pub(crate) struct ConsentPage<'a> {
 }
 
 /// What is known of a client besides its own words
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Known<'a> {
+#[derive(Debug, Clone)]
+pub(crate) enum Known {
     Nothing,
     /// Its description was read from there
-    Domain(&'a str),
+    Domain(String),
     /// An admin wrote it down
     ByAdmin,
 }
@@ -78,7 +78,7 @@ impl ConsentPage<'_> {
     }
 
     fn known(&self) -> Markup {
-        match self.known {
+        match &self.known {
             Known::Nothing => html! {
                 "Not verified. The name is what the app calls itself."
             },
