@@ -41,16 +41,16 @@ impl Claims {
         must_hold(said, "response_types", "code")?;
         let mut metadata = Map::new();
         for key in LINKS {
-            if let Some(link) = text(said, key)? {
-                if let Some(link) = shown_link(key, &link)? {
-                    metadata.insert((*key).to_owned(), link.into());
-                }
+            if let Some(link) = text(said, key)?
+                && let Some(link) = shown_link(key, &link)?
+            {
+                metadata.insert((*key).to_owned(), link.into());
             }
         }
-        if let Some(kind) = text(said, "application_type")? {
-            if matches!(kind.as_str(), "native" | "web") {
-                metadata.insert("application_type".to_owned(), kind.into());
-            }
+        if let Some(kind) = text(said, "application_type")?
+            && matches!(kind.as_str(), "native" | "web")
+        {
+            metadata.insert("application_type".to_owned(), kind.into());
         }
         Ok(Self {
             name: text(said, "client_name")?.map(|name| clean(&name)),

@@ -118,11 +118,11 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
         })?,
     };
     let fingerprint = (method == AuthMethod::None).then(|| fingerprint(&claims));
-    if let Some(fingerprint) = &fingerprint {
-        if let Some(known) = app.store.client_by_fingerprint(fingerprint).await? {
-            app.store.client_seen(&known.id, app.now()).await?;
-            return Ok(written(&known, &claims, &said, None));
-        }
+    if let Some(fingerprint) = &fingerprint
+        && let Some(known) = app.store.client_by_fingerprint(fingerprint).await?
+    {
+        app.store.client_seen(&known.id, app.now()).await?;
+        return Ok(written(&known, &claims, &said, None));
     }
     app.limits
         .registrations
