@@ -16,6 +16,7 @@ pub struct PrMerge;
 ///
 /// Fails with the forge's words when it will not merge.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -47,6 +48,11 @@ pub struct Input {
     #[schemars(description = "")]
     pub delete_branch: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr merge 12
+  blue pr merge 12 --style squash --delete-branch";
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -19,6 +19,7 @@ pub struct PrCreate;
 
 /// Open a pull request, or return the one that is open for the same head and base
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -55,6 +56,12 @@ pub struct Input {
     #[schemars(description = "")]
     pub draft: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr create --title 'Give a discount' --head feature/discount
+  blue pr create --fill
+  blue pr create --fill --body-file notes.md --draft";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

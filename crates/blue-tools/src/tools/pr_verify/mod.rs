@@ -29,6 +29,7 @@ pub struct PrVerify;
 ///
 /// Give its `head_sha` to `pr_merge`; wait for CI with `workflow_run_status`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -42,6 +43,11 @@ pub struct Input {
     #[schemars(description = "while the forge computes; default 10, max 300")]
     pub wait_seconds: Option<u64>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr verify 12
+  blue pr verify 12 --wait-seconds 60";
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(

@@ -25,6 +25,7 @@ pub struct WorkflowRunStatus;
 ///
 /// Default: the default branch. Failed jobs come with the end of their log.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(visible_alias = "status", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -49,6 +50,11 @@ pub struct Input {
     #[schemars(description = "Wait for an end, at most 300")]
     pub wait_seconds: Option<u32>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue workflow run-status feature/discount --wait 300
+  blue workflow run-status --pr 12";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
