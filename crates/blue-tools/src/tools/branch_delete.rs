@@ -22,6 +22,7 @@ pub struct BranchDelete;
 ///
 /// One that is protected, unmerged or has open pull requests only with `force` and `sha`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -39,6 +40,10 @@ pub struct Input {
     #[schemars(description = "")]
     pub force: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue branch delete feature/discount";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
@@ -102,19 +107,19 @@ async fn may_go(repo: &Repo, name: &str, expected: Option<&Sha>) -> Result<Branc
     let branch = branch?;
     stands(&branch, expected)?;
     if name == default {
-        let reason = "it is the default branch".to_owned();
+        let reason = "it is the default branch";
         return Err(refusal(ErrorCode::Forbidden, &branch, reason));
     }
     if branch.protected {
-        let reason = "it is protected".to_owned();
+        let reason = "it is protected";
         return Err(refusal(ErrorCode::Forbidden, &branch, reason));
     }
     let prs = prs?;
     if !prs.is_empty() {
-        return Err(refusal(ErrorCode::Conflict, &branch, in_use(name, &prs)));
+        return Err(refusal(ErrorCode::Conflict, &branch, &in_use(name, &prs)));
     }
     if let Some(reason) = unmerged(repo, &default, &branch).await? {
-        return Err(refusal(ErrorCode::Conflict, &branch, reason));
+        return Err(refusal(ErrorCode::Conflict, &branch, &reason));
     }
     Ok(branch)
 }
@@ -173,7 +178,7 @@ async fn unmerged(repo: &Repo, base: &str, branch: &Branch) -> Result<Option<Str
     })
 }
 
-fn refusal(code: ErrorCode, branch: &Branch, reason: String) -> ToolError {
+fn refusal(code: ErrorCode, branch: &Branch, reason: &str) -> ToolError {
     let message = format!("branch `{}` was not deleted: {reason}", branch.name);
     ToolError::new(code, message).with_hint(format!(
         "to delete it all the same give `force` and `sha` = `{}`",

@@ -11,6 +11,7 @@ pub struct BranchProtectionGet;
 
 /// Show what a branch demands before it takes changes
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(visible_alias = "protection", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -20,8 +21,16 @@ pub struct Input {
     pub branch: String,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  blue branch protection-get main";
+
 /// An unprotected branch is `{"protected": false}` and no more
 #[derive(Debug, Default, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a forge tells"
+)]
 pub struct Output {
     pub protected: bool,
     /// False when there is no such branch yet; a rule may cover it all the same

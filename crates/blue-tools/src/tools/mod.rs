@@ -5,14 +5,14 @@ pub mod branch_list;
 pub mod branch_protection_get;
 pub mod dir_list;
 pub mod file_delete;
+pub mod file_read;
+pub mod file_write_branch;
 pub mod pr_create;
 pub mod pr_list;
 pub mod pr_merge;
 pub mod pr_verify;
 pub mod repo_status;
 pub mod tag_create;
-pub mod file_read;
-pub mod file_write_branch;
 pub mod workflow_run_status;
 
 use crate::AnyTool;

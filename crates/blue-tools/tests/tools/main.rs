@@ -3,6 +3,8 @@
 //! `make test` runs them on the sandbox in its three dialects, `make e2e` on a real Gitea too. A
 //! test is called `TOOL::BACKEND::BEHAVIOUR`.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 /// Make a test of each behaviour for each back end
 macro_rules! on_every_forge {
     ($($name:ident),+ $(,)?) => {
@@ -32,6 +34,8 @@ mod branch_protection_get;
 mod desk;
 mod dir_list;
 mod file_delete;
+mod file_read;
+mod file_write_branch;
 mod pr_create;
 mod pr_list;
 mod pr_merge;
@@ -40,6 +44,4 @@ mod proxy;
 mod repo_status;
 mod surface;
 mod tag_create;
-mod file_read;
-mod file_write_branch;
 mod workflow_run_status;

@@ -117,6 +117,7 @@ impl Forgejo {
         if !good_branch(name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
+                status: None,
             });
         }
         let start = self.resolve_rev(repo, from).await?;
@@ -137,6 +138,7 @@ impl Forgejo {
                 Err(ForgeError::Conflict {
                     kind: ConflictKind::Exists,
                     message: answer.message(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             409 => {
@@ -148,6 +150,7 @@ impl Forgejo {
                         ConflictKind::NameClash
                     },
                     message: answer.message_or_reason(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             422 => Err(ForgeError::Invalid {
@@ -155,6 +158,7 @@ impl Forgejo {
                     "`{name}` is not a branch name: {}",
                     answer.message_or_reason()
                 ),
+                status: Some(answer.status.as_u16()),
             }),
             // A protected glob that the caller may not push to: no text, or the hook's.
             500 if answer.message().is_empty() || answer.message().contains("protected") => {
@@ -166,6 +170,7 @@ impl Forgejo {
                     } else {
                         said
                     },
+                    status: Some(answer.status.as_u16()),
                 })
             }
             500 if answer.message().contains("does not exist") => {

@@ -12,8 +12,8 @@ use super::{
 use crate::forge::{
     ConflictKind, ForgeError, MergeBlock, Result,
     model::{
-        MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState, PullRequest,
-        RepoId, Sha,
+        ChangedFile, MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState,
+        PullRequest, RepoId, Sha,
     },
 };
 
@@ -56,6 +56,8 @@ struct Watch {
     ends: (Option<Sha>, Option<Sha>),
     mergeable: Mergeable,
     empty: bool,
+    /// The two sides have nothing in common to conflict about
+    cleared: bool,
     since: Instant,
 }
 
@@ -65,6 +67,7 @@ impl Watch {
             ends: (pr.head.sha.clone(), pr.base.sha.clone()),
             mergeable: pr.mergeable,
             empty: pr.changed_files == Some(0),
+            cleared: false,
             since: Instant::now(),
         }
     }
@@ -77,6 +80,16 @@ impl Watch {
         }
     }
 
+    /// Until the next look: what may change soon is looked at often, what only has to last is not
+    fn pause(&self) -> Duration {
+        let settles = match self.mergeable {
+            _ if self.empty => EMPTY_SETTLES,
+            Mergeable::Yes => YES_SETTLES,
+            _ => return POLL,
+        };
+        settles.saturating_sub(self.since.elapsed())
+    }
+
     fn verdict(&self) -> Option<Mergeability> {
         let quiet = self.since.elapsed();
         if self.empty {
@@ -84,6 +97,7 @@ impl Watch {
         }
         match self.mergeable {
             Mergeable::Yes => (quiet >= YES_SETTLES).then_some(Mergeability::Clean),
+            _ if self.cleared => None,
             _ => (quiet >= NO_SETTLES).then_some(Mergeability::Conflict),
         }
     }
@@ -109,13 +123,14 @@ impl Forgejo {
         let mut pr = self.read_pr(repo, number).await?;
         let mut watch = Watch::new(&pr);
         loop {
+            self.clear(repo, &pr, &mut watch).await;
             if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
                 return Ok(verdict);
             }
             if Instant::now() >= end {
                 return Ok(Mergeability::Checking);
             }
-            sleep(POLL.min(end.duration_since(Instant::now()))).await;
+            sleep(watch.pause().min(end.duration_since(Instant::now()))).await;
             pr = self.read_pr(repo, number).await?;
             watch.look(&pr);
         }
@@ -132,6 +147,7 @@ impl Forgejo {
                 message: "a merge that waits for checks cannot be pinned to a commit: \
                           the forge would merge whatever is there by then"
                     .to_owned(),
+                status: None,
             });
         }
         let mut pr = self.read_pr(repo, number).await?;
@@ -158,22 +174,54 @@ impl Forgejo {
                 return self.merged(repo, pr, opts, false).await;
             }
             watch.look(&pr);
-            let message = match refusal {
-                Refusal::TryAgain(message) | Refusal::BaseMoved(message) => message,
-                Refusal::AlreadyMerged => String::new(),
+            let (message, status) = match refusal {
+                Refusal::TryAgain(message) => (message, 405),
+                Refusal::BaseMoved(message) => (message, 409),
+                Refusal::AlreadyMerged => (String::new(), 405),
                 Refusal::Final(error) => return Err(self.finished(repo, &pr, opts, error).await),
             };
             if pr.state == PrState::Closed {
                 return Err(closed(&pr));
             }
             check_pin(&pr, opts)?;
+            self.clear(repo, &pr, &mut watch).await;
             if let Some(error) = settled(&watch, &message) {
-                return Err(error);
+                return Err(error.answered(status));
             }
             if Instant::now() >= end {
-                return Err(blocks::still_checking(self.rest.host(), &message));
+                return Err(blocks::still_checking(self.rest.host(), &message).answered(status));
             }
             sleep(POLL.min(end.duration_since(Instant::now()))).await;
+        }
+    }
+
+    /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow
+    async fn clear(&self, repo: &RepoId, pr: &PullRequest, watch: &mut Watch) {
+        let conflict = watch.verdict() == Some(Mergeability::Conflict);
+        if conflict && pr.state == PrState::Open {
+            // Seldom needed, so it is kept out of every merge's future.
+            watch.cleared = !Box::pin(self.may_conflict(repo, pr)).await;
+        }
+    }
+
+    /// Whether both sides changed one path since they parted; "yes" also where nobody can tell
+    async fn may_conflict(&self, repo: &RepoId, pr: &PullRequest) -> bool {
+        let (Some(parted), Some(tip)) = (&pr.merge_base, &pr.base.sha) else {
+            return true;
+        };
+        if parted == tip {
+            return false;
+        }
+        let (theirs, ours) = tokio::join!(
+            self.compare_revs(repo, parted.as_str(), tip.as_str()),
+            self.files_of_pr(repo, pr.number),
+        );
+        match (theirs, ours) {
+            (Ok(theirs), Ok(ours)) => {
+                let whole = theirs.commits.len() as u64 == theirs.ahead;
+                !whole || touch(&theirs.files, &ours)
+            }
+            _ => true,
         }
     }
 
@@ -270,15 +318,18 @@ impl Forgejo {
         opts: &MergeOpts,
         error: ForgeError,
     ) -> ForgeError {
-        match error {
+        let status = error.status();
+        let known = match error {
             ForgeError::Conflict {
                 kind: ConflictKind::HeadMoved { .. },
                 message,
+                ..
             } => ForgeError::Conflict {
                 kind: ConflictKind::HeadMoved {
                     current: pr.head.sha.clone(),
                 },
                 message,
+                status: None,
             },
             ForgeError::NotFound { .. } if pr.state == PrState::Closed => closed(pr),
             // Only site admins get to see the text of a 500, so a look at the facts must do.
@@ -292,6 +343,7 @@ impl Forgejo {
                 ForgeError::NotMergeable {
                     reason: MergeBlock::FastForward,
                     message,
+                    status: None,
                 }
             }
             ForgeError::Unexpected { status: 500, .. }
@@ -303,10 +355,12 @@ impl Forgejo {
                         "pull request #{} is blocked by an open dependency",
                         pr.number
                     ),
+                    status: None,
                 }
             }
             other => other,
-        }
+        };
+        known.answered(status)
     }
 
     /// Whether the pull request waits for another; "no" also where that cannot be read
@@ -324,11 +378,16 @@ impl Forgejo {
 
     /// The server looks at a count that it brings up to date only some time after a push
     async fn refuse_behind(&self, repo: &RepoId, pr: &PullRequest) -> Result<()> {
+        // The head left the base at its tip: whatever the rule is, it holds.
+        if pr.merge_base.is_some() && pr.merge_base == pr.base.sha {
+            return Ok(());
+        }
         let rule = self.read_protection(repo, &pr.base.branch).await;
         if rule.is_ok_and(|r| r.require_up_to_date) && self.base_has_more(repo, pr).await {
             return Err(ForgeError::NotMergeable {
                 reason: MergeBlock::Behind,
                 message: "The head branch is behind the base branch".to_owned(),
+                status: None,
             });
         }
         Ok(())
@@ -345,10 +404,28 @@ impl Forgejo {
     }
 }
 
+/// Whether two sets of changes meet: in one path, or in a file where the other has a folder
+fn touch(theirs: &[ChangedFile], ours: &[ChangedFile]) -> bool {
+    let inside = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
+    let meet = |a: &str, b: &str| a == b || inside(a, b) || inside(b, a);
+    theirs
+        .iter()
+        .flat_map(paths)
+        .any(|a| ours.iter().flat_map(paths).any(|b| meet(a, b)))
+}
+
+fn paths(file: &ChangedFile) -> impl Iterator<Item = &str> {
+    [Some(&file.path), file.previous_path.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+}
+
 fn closed(pr: &PullRequest) -> ForgeError {
     ForgeError::NotMergeable {
         reason: MergeBlock::Closed,
         message: format!("pull request #{} is closed", pr.number),
+        status: None,
     }
 }
 
@@ -365,6 +442,7 @@ fn check_pin(pr: &PullRequest, opts: &MergeOpts) -> Result<()> {
                 head.short(),
                 pin.short()
             ),
+            status: None,
         }),
         _ => Ok(()),
     }
@@ -388,5 +466,41 @@ fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
     } else {
         format!("{text} (the forge says: {message})")
     };
-    Some(ForgeError::NotMergeable { reason, message })
+    Some(ForgeError::NotMergeable {
+        reason,
+        message,
+        status: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::model::ChangeKind;
+
+    fn changed(path: &str, previous: Option<&str>) -> ChangedFile {
+        ChangedFile {
+            path: path.to_owned(),
+            previous_path: previous.map(str::to_owned),
+            change: ChangeKind::Modified,
+            additions: 0,
+            deletions: 0,
+        }
+    }
+
+    #[test]
+    fn changes_that_meet() {
+        for (a, b, meet) in [
+            (changed("a", None), changed("a", None), true),
+            (changed("a", None), changed("b", None), false),
+            (changed("a", None), changed("ab", None), false),
+            (changed("a", None), changed("a/b", None), true),
+            (changed("a/b", None), changed("a", None), true),
+            (changed("new", Some("old")), changed("old", None), true),
+            (changed("x/1", None), changed("x/2", None), false),
+        ] {
+            assert_eq!(touch(&[a], &[b]), meet);
+        }
+        assert!(!touch(&[], &[changed("a", None)]));
+    }
 }

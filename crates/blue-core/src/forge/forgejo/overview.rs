@@ -58,6 +58,7 @@ impl Forgejo {
                     return Err(ForgeError::NotFound {
                         host: self.rest.host().clone(),
                         what: format!("branch `{wanted}` of `{repo}`"),
+                        status: Some(404),
                     });
                 }
                 None => Protection::none(),

@@ -234,6 +234,7 @@ impl Forgejo {
         if found.has_pull_requests == Some(false) {
             return Err(ForgeError::Unsupported {
                 message: format!("pull requests are switched off in `{repo}`"),
+                status: Some(404),
             });
         }
         if found.empty {
@@ -242,6 +243,7 @@ impl Forgejo {
         Err(ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: format!("pull requests of `{repo}`"),
+            status: Some(404),
         })
     }
 
@@ -269,11 +271,13 @@ impl Forgejo {
         if opts.title.trim().is_empty() {
             return Err(ForgeError::Invalid {
                 message: "a pull request needs a title".to_owned(),
+                status: None,
             });
         }
         if head == opts.base {
             return Err(ForgeError::Invalid {
                 message: format!("`{head}` cannot be merged into itself"),
+                status: None,
             });
         }
         self.refuse_empty(repo, head, &opts.base).await?;
@@ -303,6 +307,7 @@ impl Forgejo {
                     "a pull request from `{head}` to `{}` exists already{number}",
                     opts.base
                 ),
+                status: Some(409),
             });
         }
         let pull: WirePull = self.explain(repo, answer.ok()).await?.json()?;
@@ -311,6 +316,11 @@ impl Forgejo {
 
     /// The servers open a pull request without a single commit, which can then never be merged
     async fn refuse_empty(&self, repo: &RepoId, head: &str, base: &str) -> Result<()> {
+        // Mostly one question is enough; any other answer is looked into.
+        let ahead = self.commits_ahead(repo, base, head).await;
+        if ahead.is_ok_and(|ahead| ahead > 0) {
+            return Ok(());
+        }
         let base_tip = self.read_branch(repo, base).await?.sha;
         let ahead = if head.contains(':') {
             match self.commits_ahead(repo, base, head).await {
@@ -319,6 +329,7 @@ impl Forgejo {
                     Err(ForgeError::NotFound {
                         host: self.rest.host().clone(),
                         what: format!("branch `{head}`"),
+                        status: Some(404),
                     })
                 }
                 other => other,
@@ -335,6 +346,7 @@ impl Forgejo {
         if ahead == 0 {
             return Err(ForgeError::Invalid {
                 message: format!("nothing to merge: `{head}` has no commit that `{base}` has not"),
+                status: None,
             });
         }
         Ok(())

@@ -159,6 +159,7 @@ impl Forgejo {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what,
+            status: Some(404),
         }
     }
 

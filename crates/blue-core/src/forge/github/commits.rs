@@ -120,7 +120,7 @@ impl GitHub {
     async fn commit_id(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
         let what = format!("`{rev}` of `{repo}`");
         if rev.is_empty() {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(None));
         }
         let answer = self
             .get(repo, &["commits", rev])
@@ -132,7 +132,8 @@ impl GitHub {
             .answer()
             .await?;
         if answer.status.as_u16() == 422 || says_empty(&answer) {
-            return Err(self.not_found(what));
+            let status = answer.status.as_u16();
+            return Err(self.not_found(what).answered(status));
         }
         let answer = answer.ok()?;
         let text = String::from_utf8_lossy(&answer.body);
@@ -154,7 +155,8 @@ impl GitHub {
             .answer()
             .await?;
         if answer.status.as_u16() == 422 || says_empty(&answer) {
-            return Err(self.not_found(what));
+            let status = answer.status.as_u16();
+            return Err(self.not_found(what).answered(status));
         }
         Ok(answer.ok()?.json::<WireCommit>()?.into())
     }

@@ -135,18 +135,20 @@ impl GitHub {
     /// token may not do behind "not found"
     async fn explain(&self, repo: &RepoId, error: ForgeError) -> ForgeError {
         match error {
-            ForgeError::Forbidden { message, .. } if message.contains("archived") => {
-                ForgeError::Archived { message }
-            }
-            ForgeError::NotFound { host, what } => match self.wire_repo(repo).await {
+            ForgeError::Forbidden {
+                message, status, ..
+            } if message.contains("archived") => ForgeError::Archived { message, status },
+            ForgeError::NotFound { host, what, status } => match self.wire_repo(repo).await {
                 Ok(found) if found.archived => ForgeError::Archived {
                     message: format!("`{repo}` is archived"),
+                    status,
                 },
                 Ok(found) if !found.may_push() => ForgeError::Forbidden {
                     host,
                     message: format!("the token may not write to `{repo}`"),
+                    status,
                 },
-                _ => ForgeError::NotFound { host, what },
+                _ => ForgeError::NotFound { host, what, status },
             },
             other => other,
         }
@@ -163,13 +165,13 @@ impl GitHub {
     /// to a number
     async fn new_name<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
         match result {
-            Err(ForgeError::Moved { what, to }) => {
+            Err(ForgeError::Moved { what, to, status }) => {
                 let to = match self.wire_repo(repo).await {
                     Ok(found) => format!("`{}`", found.full_name()),
                     Err(refused @ ForgeError::NotAllowed(_)) => return Err(refused),
                     Err(_) => to,
                 };
-                Err(ForgeError::Moved { what, to })
+                Err(ForgeError::Moved { what, to, status })
             }
             other => other,
         }
@@ -179,6 +181,7 @@ impl GitHub {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: what.into(),
+            status: Some(404),
         }
     }
 
@@ -186,6 +189,7 @@ impl GitHub {
         ForgeError::Forbidden {
             host: self.rest.host().clone(),
             message: message.into(),
+            status: None,
         }
     }
 

@@ -56,8 +56,8 @@ impl GitHub {
         let protection = match &row {
             None => {
                 let coming = rules.0?;
-                let ruled = coming.as_ref().is_some_and(|r| !r.is_empty());
-                if branch.is_some() && !empty && !ruled {
+                let has_some = coming.as_ref().is_some_and(|r| !r.is_empty());
+                if branch.is_some() && !empty && !has_some {
                     return Err(self.not_found(format!("branch `{wanted}` of `{repo}`")));
                 }
                 combined(None, coming)

@@ -1,5 +1,7 @@
 //! Exact replacements in a file, on its bytes
 
+use std::fmt::Write as _;
+
 use blue_core::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -121,7 +123,7 @@ fn missing(now: &[u8], before: &[u8], old: &str) -> (String, String) {
     };
     let mut why = why.to_owned();
     if let Some((number, line)) = nearest(&now, old) {
-        why += &format!("; the nearest is line {number}: `{line}`");
+        let _ = write!(why, "; the nearest is line {number}: `{line}`");
     }
     (why, hint.to_owned())
 }

@@ -131,6 +131,7 @@ pub(super) async fn settle(repo: &Repo, target: Target) -> Result<Of, ToolError>
                 return Err(ForgeError::NotFound {
                     host: forge.host().clone(),
                     what: format!("the head of pull request #{number} of `{id}`"),
+                    status: None,
                 }
                 .into());
             }
