@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blue_core::{
-    forge::{Endpoint, Flavor, Forge, forgejo::Forgejo, github::GitHub, model::Host},
+    forge::{Endpoint, Flavor, Forge, allow::Allow, forgejo::Forgejo, github::GitHub, model::Host},
     http::{AuthScheme, Credential, Http},
     secret::Secret,
 };
@@ -76,6 +76,7 @@ impl Backend {
         server: &Server,
         http: Arc<Http>,
         token: Option<&Secret>,
+        allow: Allow,
     ) -> Arc<dyn Forge> {
         let host = Host::of_url(&server.url).expect("a server's URL has a host");
         let (api, scheme) = if self.is_github() {
@@ -91,9 +92,9 @@ impl Backend {
         let api = server.url.join(api).expect("a server's URL is a base");
         let endpoint = Endpoint { host, api };
         if self.is_github() {
-            Arc::new(GitHub::new(http, endpoint, credential))
+            Arc::new(GitHub::new(http, endpoint, credential).allowing(allow))
         } else {
-            Arc::new(Forgejo::new(http, endpoint, credential))
+            Arc::new(Forgejo::new(http, endpoint, credential).allowing(allow))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use blue_core::{
-    forge::Forge,
+    forge::{Forge, allow::Allow},
     http::{Http, HttpConfig},
     secret::Secret,
 };
@@ -37,7 +37,15 @@ impl Cx {
 
     pub fn forge_with(&self, token: Option<&Secret>, http: HttpConfig) -> Arc<dyn Forge> {
         let http = Arc::new(Http::new(http));
-        self.backend.forge(self.server, http, token)
+        self.backend
+            .forge(self.server, http, token, Allow::everything())
+    }
+
+    /// The forge as a user sees it who may touch only what is allowed
+    pub fn forge_allowing(&self, user: &User, allow: Allow) -> Arc<dyn Forge> {
+        let http = Arc::new(Http::new(HttpConfig::default()));
+        self.backend
+            .forge(self.server, http, Some(&user.token), allow)
     }
 
     /// The same on a sandbox that goes wrong on request

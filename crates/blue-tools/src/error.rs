@@ -8,6 +8,7 @@ use std::{error::Error, fmt, time::Duration};
 use blue_core::{
     forge::{
         ConflictKind, ForgeError, MergeBlock,
+        allow::BadAllow,
         git_url::GitUrlError,
         model::{BadName, Host},
         open::OpenError,
@@ -37,6 +38,7 @@ pub enum ErrorCode {
     TooLarge,
     TokenHost,
     ReadOnly,
+    NotAllowed,
     Moved,
     UnexpectedAnswer,
     NoForge,
@@ -64,6 +66,7 @@ impl ErrorCode {
         Self::TooLarge,
         Self::TokenHost,
         Self::ReadOnly,
+        Self::NotAllowed,
         Self::Moved,
         Self::UnexpectedAnswer,
         Self::NoForge,
@@ -106,6 +109,7 @@ impl ErrorCode {
             Self::TooLarge => ("too_large", "the answer is larger than Blue takes"),
             Self::TokenHost => ("token_host", "the token belongs to another host"),
             Self::ReadOnly => ("read_only", "only reading is allowed"),
+            Self::NotAllowed => ("not_allowed", "the owner is not among the allowed ones"),
             Self::Moved => ("moved", "the repository was renamed or moved"),
             Self::UnexpectedAnswer => ("unexpected_answer", "an answer Blue cannot make sense of"),
             Self::NoForge => ("no_forge", "there is no forge to be found here"),
@@ -266,6 +270,7 @@ impl From<OpenError> for ToolError {
             OpenError::Hosts(error) => return error.into(),
             OpenError::Token(error) => return error.into(),
             OpenError::Git(error) => return error.into(),
+            OpenError::NotAllowed(_) => (ErrorCode::NotAllowed, NOT_ALLOWED_HINT),
             OpenError::NoForge => (
                 ErrorCode::NoForge,
                 "run it in a clone of a repository, or set `FORGEJO_URL` or `GITHUB_SERVER_URL`",
@@ -379,6 +384,19 @@ impl From<GitUrlError> for ToolError {
     }
 }
 
+impl From<BadAllow> for ToolError {
+    fn from(error: BadAllow) -> Self {
+        let hint = match &error {
+            BadAllow::Empty => "name at least one owner, `*` for all, or leave the setting out",
+            BadAllow::Entry { .. } => {
+                "an entry is `owner`, `owner/repo`, `host/owner` or `host/owner/repo`; `*` stands \
+                 for any part of a name"
+            }
+        };
+        Self::of(ErrorCode::Config, error).with_hint(hint)
+    }
+}
+
 impl From<BadName> for ToolError {
     fn from(error: BadName) -> Self {
         Self::of(ErrorCode::Invalid, error)
@@ -400,6 +418,7 @@ fn forge_code(error: &ForgeError) -> ErrorCode {
         ForgeError::TooLarge { .. } => ErrorCode::TooLarge,
         ForgeError::TokenHost { .. } => ErrorCode::TokenHost,
         ForgeError::ReadOnly { .. } => ErrorCode::ReadOnly,
+        ForgeError::NotAllowed(_) => ErrorCode::NotAllowed,
         ForgeError::Moved { .. } => ErrorCode::Moved,
         ForgeError::Unexpected { .. } | ForgeError::Decode { .. } => ErrorCode::UnexpectedAnswer,
     }
@@ -422,6 +441,7 @@ fn forge_hint(error: &ForgeError) -> Option<String> {
         ForgeError::Unreachable { host, .. } => return Some(unreachable_hint(host.as_str())),
         ForgeError::TooLarge { .. } => return Some(too_large_hint()),
         ForgeError::TokenHost { host, .. } => return Some(trust_hint(host.as_str())),
+        ForgeError::NotAllowed(_) => NOT_ALLOWED_HINT,
         ForgeError::Moved { to, .. } => {
             return Some(format!(
                 "use `{to}`, and update the remote with `git remote set-url`"
@@ -481,6 +501,9 @@ fn conflict_hint(kind: &ConflictKind) -> String {
     }
 }
 
+const NOT_ALLOWED_HINT: &str = "only the person who runs Blue can allow it, with `--allow` or `BLUE_ALLOW`; work with what is \
+     allowed, or ask them";
+
 const GIT_URL_HINT: &str = "a git URL is like `https://host/owner/repo`, `ssh://git@host/owner/repo` or `git@host:owner/repo`";
 
 fn rate_hint(after: Option<Duration>) -> String {
@@ -528,12 +551,20 @@ fn setup_hint() -> String {
 mod tests {
     use std::collections::HashSet;
 
-    use blue_core::forge::model::Sha;
+    use blue_core::forge::{
+        allow::{Allow, NotAllowed},
+        model::Sha,
+    };
 
     use super::*;
 
     fn host() -> Host {
         Host::parse("git.example.org").unwrap()
+    }
+
+    fn not_allowed() -> NotAllowed {
+        let allow = Allow::parse("alice").unwrap();
+        allow.check(&host(), "mallory", "x").unwrap_err()
     }
 
     fn merge(reason: MergeBlock) -> ForgeError {
@@ -687,6 +718,12 @@ mod tests {
                 false,
             ),
             (
+                ForgeError::NotAllowed(not_allowed()),
+                "not_allowed",
+                Some("`BLUE_ALLOW`"),
+                false,
+            ),
+            (
                 ForgeError::Moved {
                     what: said(),
                     to: "alice/new".to_owned(),
@@ -732,6 +769,17 @@ mod tests {
         };
         let table: Vec<(ToolError, &str, &str)> = vec![
             (OpenError::NoForge.into(), "no_forge", "FORGEJO_URL"),
+            (
+                OpenError::NotAllowed(not_allowed()).into(),
+                "not_allowed",
+                "ask them",
+            ),
+            (BadAllow::Empty.into(), "config", "at least one owner"),
+            (
+                Allow::parse("a/b/c/d").unwrap_err().into(),
+                "config",
+                "`host/owner/repo`",
+            ),
             (
                 OpenError::Remotes {
                     remotes: vec!["a".to_owned(), "b".to_owned()],

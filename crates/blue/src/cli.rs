@@ -6,7 +6,7 @@ use blue_tools::{ErrorCode, ToolError};
 use clap::{CommandFactory, FromArgMatches, Parser, builder::styling, error::ErrorKind};
 
 use crate::{
-    commands::Command,
+    commands::Call,
     env::{self, Env, Group},
     version::LINE,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) call: Call,
 }
 
 #[derive(Debug, clap::Args)]
@@ -73,9 +73,12 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     let mut lines = text.lines().map(str::trim);
     let message: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let message = message.join(" ");
-    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    let message = message
+        .strip_prefix("error: ")
+        .unwrap_or(&message)
+        .replace("invalid digit found in string", "a whole number is needed");
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing",
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing".to_owned(),
         _ => message,
     };
     let mut hints: Vec<String> = lines
@@ -89,10 +92,11 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
 /// The command that was meant, as far as it can be understood
 fn called(argv: &[OsString]) -> String {
     let mut here = command();
+    here.build();
     let mut path = vec!["blue".to_owned()];
     for word in argv.iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(below) = here.find_subcommand(word).filter(|_| word != "help") {
-            path.push(word.to_owned());
+            path.push(below.get_name().to_owned());
             here = below.clone();
         }
     }

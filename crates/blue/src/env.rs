@@ -11,7 +11,7 @@ use std::{
 };
 
 use blue_core::{
-    forge::open::Settings,
+    forge::{allow::Allow, open::Settings},
     http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
@@ -65,7 +65,10 @@ impl Group {
     }
 }
 
-const FORGE: &[&str] = &["forge"];
+/// Stands for every tool in [`Var::commands`]
+const TOOLS: &str = "tools";
+const MCP: &str = "mcp";
+const FORGE: &[&str] = &["forge", MCP, TOOLS];
 
 const fn token(name: &'static str, what: &'static str) -> Var {
     Var {
@@ -73,7 +76,7 @@ const fn token(name: &'static str, what: &'static str) -> Var {
         group: Group::Tokens,
         what,
         default: "",
-        commands: &["forge status"],
+        commands: &["forge status", MCP, TOOLS],
     }
 }
 
@@ -83,7 +86,7 @@ const fn host(name: &'static str, what: &'static str, default: &'static str) -> 
         group: Group::Hosts,
         what,
         default,
-        commands: &["forge status", "forge detect", "forge hosts"],
+        commands: &["forge status", "forge detect", "forge hosts", MCP, TOOLS],
     }
 }
 
@@ -93,7 +96,7 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         group: Group::Network,
         what,
         default: "",
-        commands: &["forge status", "forge detect"],
+        commands: &["forge status", "forge detect", MCP, TOOLS],
     }
 }
 
@@ -133,18 +136,25 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
     group: Group::Tokens,
     what: "`off`: do not ask `git credential fill` for a token",
     default: "`on`",
-    commands: &["forge status"],
+    commands: &["forge status", MCP, TOOLS],
+};
+const BLUE_ALLOW: Var = Var {
+    name: "BLUE_ALLOW",
+    group: Group::Hosts,
+    what: "Owners that may be touched at all: `alice,acme/*`, also `host/owner`; may not be empty",
+    default: "all that the token can reach",
+    commands: &["forge status", MCP, TOOLS],
 };
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
     "PEM file with certificates to trust beside the system's",
 );
-const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour");
+const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour, no links");
 const CLICOLOR_FORCE: Var = output(
     "CLICOLOR_FORCE",
     "Anything but `0`: colour also when the output is not a terminal",
 );
-const TERM: Var = output("TERM", "`dumb`: no colour");
+const TERM: Var = output("TERM", "`dumb`: no colour, no links, no line that moves");
 const BLUE_LOG: Var = output(
     "BLUE_LOG",
     "What to log: `info`, `debug`, `blue_core=trace,warn`; wins over `-v`",
@@ -180,6 +190,7 @@ pub(crate) const ALL: &[Var] = &[
         "Where the API of `GITHUB_SERVER_URL` begins",
         "made from `GITHUB_SERVER_URL`",
     ),
+    BLUE_ALLOW,
     BLUE_HOME,
     HOME,
     PATH,
@@ -330,6 +341,24 @@ impl Env {
             cache: true,
             git_credentials: self.git_credentials()?,
             ssh_aliases: true,
+            allow: self.allow()?,
+        })
+    }
+
+    /// The owners and repositories that may be touched
+    fn allow(&self) -> Result<Allow, ToolError> {
+        // Empty is not the same as not set here: a mistake must not open everything.
+        let Some(list) = self.values.get(BLUE_ALLOW.name) else {
+            return Ok(Allow::everything());
+        };
+        Allow::parse(list.to_str().unwrap_or_default()).map_err(|error| {
+            let error = ToolError::from(error);
+            let mut named = ToolError::new(
+                ErrorCode::Config,
+                format!("{}: {}", BLUE_ALLOW.name, error.message),
+            );
+            named.hint = error.hint;
+            named
         })
     }
 
@@ -363,6 +392,11 @@ impl Env {
             return true;
         }
         terminal && self.lookup(TERM.name).as_deref() != Some("dumb")
+    }
+
+    /// Whether a terminal can take back what it shows
+    pub(crate) fn moves(&self) -> bool {
+        self.lookup(TERM.name).is_none_or(|term| term != "dumb")
     }
 
     fn path(&self, var: &Var) -> Option<PathBuf> {
@@ -422,7 +456,11 @@ line break. A setting that makes no sense ends the program with exit code 64.
                 }
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
-                let commands: Vec<_> = var.commands.iter().map(|c| format!("`blue {c}`")).collect();
+                let shown = |command: &&str| match *command {
+                    TOOLS => "the tools".to_owned(),
+                    command => format!("`blue {command}`"),
+                };
+                let commands: Vec<_> = var.commands.iter().map(shown).collect();
                 let commands = if commands.is_empty() {
                     "every command".to_owned()
                 } else {
@@ -500,6 +538,18 @@ line break. A setting that makes no sense ends the program with exit code 64.
         let proxy = env.http().unwrap().proxy;
         assert_eq!(proxy.https, Some(Secret::new("http://low")));
         assert_eq!(proxy.http, None);
+    }
+
+    #[test]
+    fn an_empty_list_of_owners_opens_nothing() {
+        let allow = |values: &[(&str, &str)]| Env::of(values).allow();
+        assert!(!allow(&[]).unwrap().is_limited());
+        assert!(allow(&[("BLUE_ALLOW", "alice")]).unwrap().is_limited());
+        for list in ["", " ,", "https://git.example.org/alice"] {
+            let error = allow(&[("BLUE_ALLOW", list)]).unwrap_err();
+            assert_eq!(error.code, ErrorCode::Config, "{list}");
+            assert!(error.message.starts_with("BLUE_ALLOW: "), "{error:?}");
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Ok(()) => Ok(0),
         Err(Stop::Failed(error)) => screen.fail(&error).map(|()| exit_code(error.code)),
         Err(Stop::Reported(code)) => Ok(exit_code(code)),
+        Err(Stop::Exit(code)) => Ok(code),
         Err(Stop::Output(error)) => Err(error),
     })
 }
@@ -45,7 +46,12 @@ fn run(cli: Cli, mut env: Env, screen: Screen) -> Result<(), Stop> {
         env.enter(dir)?;
     }
     telemetry::init(&env, cli.global.verbose, screen)?;
-    commands::run(cli.command, &Cx { env, screen })
+    let screen = if env.log().is_some() || cli.global.verbose > 0 {
+        screen.still()
+    } else {
+        screen
+    };
+    commands::run(cli.call, &Cx { env, screen })
 }
 
 /// 1 for a failure, 2 for wrong usage, 64 for bad configuration

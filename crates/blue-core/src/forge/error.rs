@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::model::{Host, Sha};
+use super::{
+    allow::NotAllowed,
+    model::{EntryKind, Host, Sha},
+};
 
 /// Every message of a forge in here went through `text::clean_line` and is otherwise whole
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +52,9 @@ pub enum ForgeError {
     /// Only GET and HEAD are allowed
     #[error("read-only: {method} is not sent to {host}")]
     ReadOnly { host: Host, method: String },
+    /// The owner or the repository is not on the list of those that may be touched
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
     /// The repository was renamed: a write is never redirected
     #[error("{what} has moved to {to}")]
     Moved { what: String, to: String },
@@ -112,6 +118,27 @@ pub enum ConflictKind {
 }
 
 impl ForgeError {
+    /// A file was asked for where a directory is; names the tool that lists it
+    pub(crate) fn is_directory() -> Self {
+        Self::Invalid {
+            message: "path is a directory, not a file — use dir_list".to_owned(),
+        }
+    }
+
+    /// A directory was asked for where something else is
+    pub(crate) fn not_a_directory(kind: EntryKind) -> Self {
+        let message = match kind {
+            EntryKind::Submodule => {
+                "path is a submodule, not a directory — its files are in another repository"
+            }
+            EntryKind::Symlink => "path is a symlink, not a directory — use file_read",
+            EntryKind::File | EntryKind::Dir => "path is a file, not a directory — use file_read",
+        };
+        Self::Invalid {
+            message: message.to_owned(),
+        }
+    }
+
     /// The same call may work later without anything else changing
     pub fn retryable(&self) -> bool {
         match self {

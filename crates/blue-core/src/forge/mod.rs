@@ -1,5 +1,6 @@
 //! One interface over GitHub and over Forgejo and Gitea
 
+pub mod allow;
 mod blob;
 pub mod detect;
 pub mod error;

@@ -39,6 +39,7 @@ macro_rules! refused {
     };
 }
 
+mod allow;
 mod branches;
 mod commit_conflicts;
 mod commit_files;

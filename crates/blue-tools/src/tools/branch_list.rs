@@ -1,10 +1,10 @@
 //! `branch_list`
 
-use blue_core::forge::model::{Branch, Page as Part};
+use blue_core::forge::model::Page as Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArgs};
+use crate::{Cx, Effect, Page, Reply, Tool, ToolError, args::RepoArgs, rows::BranchRow};
 
 #[derive(Debug)]
 pub struct BranchList;
@@ -25,28 +25,13 @@ pub struct Input {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    pub branches: Vec<Row>,
+    pub branches: Vec<BranchRow>,
     /// The page to ask for next; absent on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// All branches, where the forge tells
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Row {
-    pub name: String,
-    pub sha: String,
-}
-
-impl From<Branch> for Row {
-    fn from(branch: Branch) -> Self {
-        Self {
-            name: branch.name,
-            sha: branch.sha.to_string(),
-        }
-    }
 }
 
 impl Tool for BranchList {
@@ -60,19 +45,14 @@ impl Tool for BranchList {
         let part = Part::new(input.page.unwrap_or(1), input.limit.unwrap_or(30));
         let list = repo.forge.list_branches(&repo.id, part).await?;
         Ok(Reply::from(Output {
-            branches: list.items.into_iter().map(Row::from).collect(),
+            branches: list.items.into_iter().map(BranchRow::from).collect(),
             next_page: list.next_page,
             total: list.total,
         }))
     }
 
     fn page(output: &Output, page: &mut Page) {
-        let rows = output.branches.iter().map(|branch| {
-            vec![
-                Cell::from(&branch.name),
-                Cell::new(&branch.sha[..branch.sha.len().min(10)], Style::Dim),
-            ]
-        });
-        page.table(&["BRANCH", "COMMIT"], rows.collect());
+        let rows = output.branches.iter().map(BranchRow::cells);
+        page.table(BranchRow::HEAD, rows.collect());
     }
 }

@@ -62,6 +62,7 @@ impl Desk {
             home: home.path().to_owned(),
             vars: Vars::default(),
             http: HttpConfig::default(),
+            allow: blue_core::forge::allow::Allow::everything(),
             cache: false,
             git_credentials: false,
             ssh_aliases: false,
@@ -77,6 +78,11 @@ impl Desk {
             host: host.to_string(),
             _home: home,
         }
+    }
+
+    /// `HOST/OWNER/NAME`, for the command line
+    pub(crate) fn whole(&self) -> String {
+        format!("{}/{}/{}", self.host, self.owner, self.name)
     }
 
     /// Call a tool; the answer is held against its output schema

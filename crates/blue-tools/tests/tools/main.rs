@@ -28,3 +28,6 @@ macro_rules! on_every_forge {
 
 mod branch_list;
 mod desk;
+mod dir_list;
+mod file_delete;
+mod pr_list;

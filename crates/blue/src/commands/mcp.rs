@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use blue_core::{clock::SystemClock, forge::open::Forges, secret::Secret};
+use blue_core::secret::Secret;
 use blue_tools::{ErrorCode, ToolError, tools};
 use serde::Serialize;
 use tokio::{net::TcpListener, runtime};
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Cx, Stop,
     sandbox::{Asked, Listen},
+    tools::{Limits, open},
 };
 use crate::{
     mcp::{
@@ -39,15 +40,14 @@ pub(crate) struct Args {
     /// Leave these tools or sets of tools out
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     exclude: Vec<String>,
-    /// Serve only what changes nothing, and let nothing else through to a forge
-    #[arg(long)]
-    read_only: bool,
     /// Listen here instead of stdin; this machine only, unless there is a token
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
     http: Option<Listen>,
     /// File with the token that HTTP clients must send as `Authorization: Bearer`
     #[arg(long, value_name = "FILE", requires = "http")]
     bearer_file: Option<PathBuf>,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 const EXAMPLES: &str = "\
@@ -86,16 +86,11 @@ fn server(cx: &Cx, args: &Args) -> Result<Server, ToolError> {
         tools: args.tools.clone(),
         sets: args.toolset.clone(),
         exclude: args.exclude.clone(),
-        read_only: args.read_only,
+        read_only: args.limits.read_only,
     };
-    let tools = Toolbox::new(tools::ALL, &choice)?;
-    let mut settings = cx.env.forges()?;
-    settings.http.read_only |= args.read_only;
-    let clock = Arc::new(SystemClock);
-    let forges = Forges::new(settings, cx.env.cwd(), clock.clone());
-    let calls =
-        blue_tools::Cx::new(Arc::new(forges), clock, cx.env.cwd()).read_only(args.read_only);
-    Ok(Server::new(tools, Arc::new(move |_| Ok(calls.clone()))))
+    let toolbox = Toolbox::new(tools::ALL, &choice)?;
+    let calls = open(cx, &args.limits)?;
+    Ok(Server::new(toolbox, Arc::new(move |_| Ok(calls.clone()))))
 }
 
 async fn on_stdio(server: Server) -> Result<(), Stop> {

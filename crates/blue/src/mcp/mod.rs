@@ -7,6 +7,8 @@
 mod call;
 pub(crate) mod door;
 mod server;
+#[cfg(test)]
+mod tests;
 mod toolbox;
 
 pub(crate) use server::Server;

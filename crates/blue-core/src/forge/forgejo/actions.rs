@@ -112,6 +112,7 @@ impl From<WireRun> for Run {
             state: state(&row.status, &row.conclusion),
             html_url: first(vec![row.html_url, row.url]),
             created: row.created_at.or(row.created).or(row.started_at),
+            from_tasks: false,
         }
     }
 }
@@ -272,7 +273,8 @@ fn group(mut tasks: Vec<WireRun>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for mut task in tasks {
         task.id = task.run_number;
-        let run = Run::from(task);
+        let mut run = Run::from(task);
+        run.from_tasks = true;
         match runs.last_mut() {
             Some(last) if last.number == run.number => last.state = worse(last.state, run.state),
             _ => runs.push(run),

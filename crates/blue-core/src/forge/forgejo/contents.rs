@@ -81,12 +81,12 @@ impl Forgejo {
     ) -> Result<File> {
         let path = checked_path(path)?;
         if path.is_empty() {
-            return Err(is_directory("the root"));
+            return Err(ForgeError::is_directory());
         }
         let commit = self.resolve_or_default(repo, rev).await?;
         let entry = match self.look_at(repo, path, &commit).await? {
             At::Entry(entry) => *entry,
-            At::Dir(_) => return Err(is_directory(&format!("`{path}`"))),
+            At::Dir(_) => return Err(ForgeError::is_directory()),
             At::Nothing => {
                 let at = rev.map_or_else(String::new, |rev| format!(" at `{rev}`"));
                 return Err(self
@@ -96,7 +96,7 @@ impl Forgejo {
         };
         let kind = entry.kind();
         let content = match kind {
-            EntryKind::Dir => return Err(is_directory(&format!("`{path}`"))),
+            EntryKind::Dir => return Err(ForgeError::is_directory()),
             EntryKind::Symlink => entry.target.clone().unwrap_or_default().into_bytes(),
             EntryKind::Submodule => {
                 return Err(ForgeError::Invalid {
@@ -202,9 +202,7 @@ impl Forgejo {
         };
         match self.look_at(repo, path, &commit).await? {
             At::Dir(rows) => rows.into_iter().map(|row| self.entry_of(row)).collect(),
-            At::Entry(_) => Err(ForgeError::Invalid {
-                message: "path is a file, not a directory — use file_read".to_owned(),
-            }),
+            At::Entry(entry) => Err(ForgeError::not_a_directory(entry.kind())),
             At::Nothing => {
                 let at = rev.map_or_else(String::new, |rev| format!(" at `{rev}`"));
                 Err(self
@@ -222,12 +220,6 @@ impl Forgejo {
             path: row.path,
             size: row.size,
         })
-    }
-}
-
-fn is_directory(what: &str) -> ForgeError {
-    ForgeError::Invalid {
-        message: format!("{what} is a directory, not a file"),
     }
 }
 

@@ -146,7 +146,7 @@ impl Forgejo {
         let end = Instant::now() + opts.patience;
         let mut watch = Watch::new(&pr);
         loop {
-            let refusal = match self.try_merge(repo, number, opts).await {
+            let refusal = match self.try_merge(repo, &pr, opts).await {
                 Ok(None) => return self.merged(repo, pr, opts, false).await,
                 Ok(Some(MergeOutcome::Scheduled)) => return Ok(MergeOutcome::Scheduled),
                 Ok(Some(outcome)) => return Ok(outcome),
@@ -181,15 +181,19 @@ impl Forgejo {
     async fn try_merge(
         &self,
         repo: &RepoId,
-        number: u64,
+        pr: &PullRequest,
         opts: &MergeOpts,
     ) -> std::result::Result<Option<MergeOutcome>, Refusal> {
+        let number = pr.number;
+        // The branch of a fork that is not allowed stays.
+        let ours = (pr.head.repo.as_ref())
+            .is_none_or(|head| self.rest.allows(head.owner(), head.name()).is_ok());
         let body = MergeBody {
             style: opts.strategy.as_str(),
             title: opts.title.as_deref(),
             message: opts.message.as_deref(),
             head_commit_id: opts.head_sha.as_ref().map(Sha::as_str),
-            delete_branch_after_merge: opts.delete_branch,
+            delete_branch_after_merge: opts.delete_branch && ours,
             merge_when_checks_succeed: opts.when_checks_succeed,
         };
         let answer = self

@@ -28,6 +28,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     About, Endpoint, Forge, ForgeType, Result,
+    allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
@@ -67,6 +68,13 @@ impl Forgejo {
             own_api,
             server: OnceCell::new(),
         }
+    }
+
+    /// Touch only what is allowed
+    #[must_use]
+    pub fn allowing(mut self, allow: Allow) -> Self {
+        self.rest = self.rest.allowing(allow);
+        self
     }
 
     fn repo_get(&self, repo: &RepoId, segments: &[&str]) -> Call<'_> {

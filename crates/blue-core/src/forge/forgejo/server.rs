@@ -124,12 +124,15 @@ impl Forgejo {
     }
 
     pub(super) async fn wire_repo(&self, repo: &RepoId) -> Result<wire::Repo> {
-        self.rest
+        let found: wire::Repo = self
+            .rest
             .get(&["repos", repo.owner(), repo.name()])
             .what(format!("repository `{repo}`"))
             .send()
             .await?
-            .json()
+            .json()?;
+        self.rest.allows(&found.owner.login, &found.name)?;
+        Ok(found)
     }
 
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {

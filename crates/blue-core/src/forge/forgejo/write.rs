@@ -131,7 +131,8 @@ impl Forgejo {
         if let Some(branch) = self.branch_if_any(repo, &opts.branch).await? {
             return Ok(Place::Branch(branch.sha));
         }
-        if self.wire_repo(repo).await?.empty {
+        let found = self.wire_repo(repo).await?;
+        if found.empty {
             return Ok(Place::Empty);
         }
         let Some(base) = &opts.base else {
@@ -139,6 +140,12 @@ impl Forgejo {
                 host: self.rest.host().clone(),
                 what: format!("branch `{}` of `{repo}`", opts.branch),
             });
+        };
+        // By name, so that branch and commit are made in one go.
+        let base = if base == "HEAD" {
+            &found.default_branch
+        } else {
+            base
         };
         if let Some(branch) = self.branch_if_any(repo, base).await? {
             return Ok(Place::New {

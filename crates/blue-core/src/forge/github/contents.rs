@@ -79,7 +79,7 @@ impl GitHub {
         let invalid = |message: String| Err(ForgeError::Invalid { message });
         let path = path.trim_matches('/');
         if path.is_empty() {
-            return invalid("the root of a repository is a directory, not a file".to_owned());
+            return Err(ForgeError::is_directory());
         }
         let commit = self.resolve_for_read(repo, rev).await?;
         let (found, own) = tokio::join!(
@@ -88,7 +88,7 @@ impl GitHub {
         );
         let found = found?;
         if found.kind == "dir" {
-            return invalid(format!("`{path}` is a directory, not a file"));
+            return Err(ForgeError::is_directory());
         }
         // A link to a file is answered with that file; only the directory knows better.
         if let Some(link) = own
@@ -158,7 +158,17 @@ impl GitHub {
         path: &str,
         rev: Option<&str>,
     ) -> Result<Vec<Entry>> {
-        let commit = self.resolve_for_read(repo, rev).await?;
+        let commit = match self.resolve_for_read(repo, rev).await {
+            // The root of a repository without any commit is an empty directory.
+            Err(ForgeError::NotFound { .. })
+                if rev.is_none()
+                    && path.trim_matches('/').is_empty()
+                    && self.read_repository(repo).await?.empty =>
+            {
+                return Ok(Vec::new());
+            }
+            other => other?,
+        };
         self.dir_at(repo, path.trim_matches('/'), &commit).await
     }
 
@@ -168,9 +178,11 @@ impl GitHub {
         }
         let found = self.content(repo, path, commit).await?;
         if found.kind != "dir" {
-            return Err(ForgeError::Invalid {
-                message: format!("`{path}` is not a directory"),
-            });
+            return Err(ForgeError::not_a_directory(match found.kind.as_str() {
+                "symlink" => EntryKind::Symlink,
+                "submodule" => EntryKind::Submodule,
+                _ => EntryKind::File,
+            }));
         }
         if found.entries.len() >= MOST_ENTRIES {
             return self.tree_entries(repo, &found.sha.0, path).await;

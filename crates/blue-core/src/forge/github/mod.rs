@@ -22,6 +22,7 @@ use url::Url;
 
 use super::{
     About, Endpoint, Forge, ForgeError, ForgeType, Result,
+    allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
@@ -79,6 +80,13 @@ impl GitHub {
             )
             .cached();
         Self { rest }
+    }
+
+    /// Touch only what is allowed
+    #[must_use]
+    pub fn allowing(mut self, allow: Allow) -> Self {
+        self.rest = self.rest.allowing(allow);
+        self
     }
 
     fn get(&self, repo: &RepoId, tail: &[&str]) -> Call<'_> {
@@ -154,11 +162,12 @@ impl GitHub {
     async fn new_name<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
         match result {
             Err(ForgeError::Moved { what, to }) => {
-                let found = self.wire_repo(repo).await;
-                Err(ForgeError::Moved {
-                    what,
-                    to: found.map_or(to, |found| format!("`{}`", found.full_name())),
-                })
+                let to = match self.wire_repo(repo).await {
+                    Ok(found) => format!("`{}`", found.full_name()),
+                    Err(refused @ ForgeError::NotAllowed(_)) => return Err(refused),
+                    Err(_) => to,
+                };
+                Err(ForgeError::Moved { what, to })
             }
             other => other,
         }

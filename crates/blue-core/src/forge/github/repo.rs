@@ -54,7 +54,9 @@ impl WireRepo {
 
 impl GitHub {
     pub(super) async fn wire_repo(&self, repo: &RepoId) -> Result<WireRepo> {
-        self.get(repo, &[]).send().await?.json()
+        let found: WireRepo = self.get(repo, &[]).send().await?.json()?;
+        self.rest.allows(&found.owner.login, &found.name)?;
+        Ok(found)
     }
 
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {

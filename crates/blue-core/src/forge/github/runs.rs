@@ -69,6 +69,7 @@ impl From<WireRun> for Run {
             state: state(row.status.as_deref(), row.conclusion.as_deref()),
             html_url: row.html_url,
             created: row.created_at,
+            from_tasks: false,
         }
     }
 }

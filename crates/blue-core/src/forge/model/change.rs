@@ -42,7 +42,8 @@ pub enum Expect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitOpts {
     pub branch: String,
-    /// Where the branch starts when it is not there; `None` means it must be there
+    /// Where the branch starts when it is not there, `HEAD` for the default branch; `None` means
+    /// it must be there
     pub base: Option<String>,
     pub message: String,
     pub changes: Vec<FileChange>,

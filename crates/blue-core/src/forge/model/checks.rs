@@ -76,6 +76,9 @@ pub struct Run {
     pub state: RunState,
     pub html_url: String,
     pub created: Option<Timestamp>,
+    /// Put together from tasks, where the forge lists no runs: its id is its number
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_tasks: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

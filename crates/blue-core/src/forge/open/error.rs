@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use crate::{
     forge::{
+        allow::NotAllowed,
         git_url::GitUrlError,
         model::{BadName, Host},
         token::{HostsError, TokenError},
@@ -36,6 +37,9 @@ pub enum OpenError {
         #[source]
         source: GitUrlError,
     },
+    /// Not on the list of those that may be touched
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
     #[error(transparent)]
     Name(#[from] BadName),
     #[error(transparent)]

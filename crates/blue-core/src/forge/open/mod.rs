@@ -20,10 +20,9 @@ use url::Url;
 
 use super::{
     Endpoint, Forge, ForgeType,
+    allow::Allow,
     detect::{DetectedType, Detection, detect_host},
-    forgejo::Forgejo,
     git_url::GitUrl,
-    github::GitHub,
     model::{Host, RepoId},
     token::{HostEntry, HostsFile, TokenSource, Vars},
 };
@@ -46,6 +45,8 @@ pub struct Settings {
     pub git_credentials: bool,
     /// Ask ssh which host an alias in a remote stands for
     pub ssh_aliases: bool,
+    /// The owners and repositories that may be touched
+    pub allow: Allow,
 }
 
 /// Finds and opens forges, as seen from one working directory
@@ -81,6 +82,8 @@ pub struct Located {
     pub http: Arc<Http>,
     pub credential: Option<Credential>,
     pub token: Option<TokenSource>,
+    /// The owners and repositories that may be touched
+    pub allow: Allow,
     /// To be said once, in this order
     pub notices: Vec<String>,
 }
@@ -177,7 +180,7 @@ impl Forges {
     pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
         let located = self.locate(ask).await?;
         Ok(Opened {
-            forge: located.connect(),
+            forge: located.forge(),
             repo: located.repo,
             found: located.found,
             token: located.token,
@@ -190,6 +193,9 @@ impl Forges {
         let known = self.known()?;
         let mut find = self.choose(&known, ask).await?;
         let repo = self.repository(ask, &find)?;
+        if let Some(host) = &find.found.host {
+            self.settings.allow.check_repo(host, &repo)?;
+        }
         find.found.owner = Some(repo.owner().to_owned());
         find.found.repo = Some(repo.name().to_owned());
         let survey = self.look(&known, find).await?;
@@ -202,6 +208,7 @@ impl Forges {
             found: survey.found,
             credential: token.credential,
             token: token.source,
+            allow: self.settings.allow.clone(),
             notices: survey.notices,
         })
     }
@@ -256,17 +263,6 @@ impl Forges {
             servers: self.settings.vars.servers()?,
             hosts: self.hosts.load()?,
         })
-    }
-}
-
-impl Located {
-    fn connect(&self) -> Arc<dyn Forge> {
-        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
-        let credential = self.credential.clone();
-        match self.family {
-            ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
-            ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Ask, Find, Forges, OpenError, known::Known};
 use crate::{
     forge::{
         Endpoint, Forge, ForgeType,
+        allow::Allow,
         detect::Detection,
         forgejo::Forgejo,
         github::GitHub,
@@ -20,6 +21,8 @@ pub struct Survey {
     pub found: Detection,
     pub http: Arc<Http>,
     pub token: Result<TokenFound, TokenError>,
+    /// The owners and repositories that may be touched
+    pub allow: Allow,
     /// To be said once, in this order
     pub notices: Vec<String>,
 }
@@ -76,6 +79,7 @@ impl Forges {
             endpoint,
             found: find.found,
             token,
+            allow: self.settings.allow.clone(),
             notices,
         })
     }
@@ -90,12 +94,19 @@ impl Survey {
             self.http.clone(),
             self.endpoint.clone(),
             credential,
+            self.allow.clone(),
         )
     }
 
     /// The forge as everybody sees it
     pub fn anonymous(&self) -> Arc<dyn Forge> {
-        connect(self.family, self.http.clone(), self.endpoint.clone(), None)
+        connect(
+            self.family,
+            self.http.clone(),
+            self.endpoint.clone(),
+            None,
+            self.allow.clone(),
+        )
     }
 }
 
@@ -108,6 +119,7 @@ impl super::Located {
             self.http.clone(),
             self.endpoint.clone(),
             credential,
+            self.allow.clone(),
         )
     }
 }
@@ -117,9 +129,10 @@ fn connect(
     http: Arc<Http>,
     endpoint: Endpoint,
     credential: Option<Credential>,
+    allow: Allow,
 ) -> Arc<dyn Forge> {
     match family {
-        ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential)),
-        ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential)),
+        ForgeType::GitHub => Arc::new(GitHub::new(http, endpoint, credential).allowing(allow)),
+        ForgeType::Forgejo => Arc::new(Forgejo::new(http, endpoint, credential).allowing(allow)),
     }
 }

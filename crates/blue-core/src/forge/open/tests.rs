@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     clock::ManualClock,
     forge::{
+        ForgeError,
         detect::FoundBy,
         stub::Stub,
         token::{Binding, TokenError},
@@ -16,6 +17,7 @@ use crate::{
 struct Bench {
     repo: Repo,
     vars: Vec<(String, String)>,
+    allow: Allow,
 }
 
 impl Bench {
@@ -23,6 +25,7 @@ impl Bench {
         Self {
             repo: Repo::new(),
             vars: Vec::new(),
+            allow: Allow::everything(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Bench {
             cache: true,
             git_credentials: false,
             ssh_aliases: true,
+            allow: self.allow.clone(),
         };
         let clock = ManualClock::at(jiff::Timestamp::UNIX_EPOCH);
         Forges::new(settings, cwd, Arc::new(clock)).with_git(self.repo.program())
@@ -481,4 +485,31 @@ async fn a_plain_address_is_only_for_whom_the_user_wrote_it() {
         located.endpoint.api.as_str(),
         "https://gitea.example.org:3000/api/v1/"
     );
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_not_opened() {
+    let gitea = Stub::gitea().await;
+    let mut bench = Bench::cloned_from(&gitea.url("/mallory/demo.git"))
+        .var("FORGEJO_URL", &gitea.url("/"))
+        .var("FORGEJO_TOKEN", "t");
+    bench.allow = Allow::parse(&format!("{}/alice, mallory/site", gitea.host())).unwrap();
+    let error = bench.locate(Ask::default()).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("`mallory/demo` is not among the allowed repositories (`BLUE_ALLOW`"),
+        "{error}"
+    );
+    let located = bench.locate(named()).await.unwrap();
+    assert_eq!(located.repo.to_string(), "alice/demo");
+    // What is reached by other ways than `open` is held to the list too.
+    let before = gitea.seen().len();
+    let other = RepoId::parse("mallory", "demo").unwrap();
+    let survey = bench.forges().survey(&Ask::default()).await.unwrap();
+    for forge in [located.forge(), survey.forge(), survey.anonymous()] {
+        let error = forge.get_branch(&other, "main").await.unwrap_err();
+        assert!(matches!(error, ForgeError::NotAllowed(_)), "{error}");
+    }
+    assert_eq!(gitea.seen().len(), before);
 }

@@ -1,6 +1,7 @@
 //! What both families of forges share on the wire: URLs, bodies, errors, redirects, pages
 
 mod answer;
+mod guard;
 mod pages;
 mod status;
 #[cfg(test)]
@@ -13,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use url::Url;
 
-use super::{Endpoint, ForgeError, Result, model::Host};
+use super::{Endpoint, ForgeError, Result, allow::Allow, model::Host};
 use crate::{
     http::{Credential, HeaderName, HeaderValue, Http, HttpError, Method, Request},
     text::clean_line,
@@ -38,6 +39,7 @@ pub(crate) struct Rest {
     headers: Vec<(HeaderName, HeaderValue)>,
     paging: Paging,
     cache: bool,
+    allow: Allow,
 }
 
 /// How a family numbers its pages
@@ -63,6 +65,7 @@ impl Rest {
             headers: Vec::new(),
             paging,
             cache: false,
+            allow: Allow::everything(),
         }
     }
 
@@ -273,6 +276,7 @@ impl<'a> Call<'a> {
 
     /// Send, and give back whatever status came; only redirects are dealt with
     pub(crate) async fn answer(self) -> Result<Answer> {
+        self.may_ask()?;
         let what = self.what_text();
         let mut url = self.url()?;
         for _ in 0..=MAX_REDIRECTS {
@@ -286,6 +290,7 @@ impl<'a> Call<'a> {
             let Some(target) = answer.location(&url) else {
                 return Err(answer.into_error());
             };
+            self.may_follow(&target).await?;
             if self.keep_redirect {
                 return Ok(answer);
             }

@@ -27,9 +27,9 @@ use crate::{
 };
 
 /// Every request that came: method, path with query, whether it had a token
-type Log = Arc<Mutex<Vec<(String, String, bool)>>>;
+pub(super) type Log = Arc<Mutex<Vec<(String, String, bool)>>>;
 
-async fn serve(router: Router<Log>) -> (Url, Log) {
+pub(super) async fn serve(router: Router<Log>) -> (Url, Log) {
     let log = Log::default();
     let state = log.clone();
     let router = router
@@ -53,7 +53,7 @@ async fn serve(router: Router<Log>) -> (Url, Log) {
     (Url::parse(&url).unwrap(), log)
 }
 
-fn rest(api: &Url) -> Rest {
+pub(super) fn rest(api: &Url) -> Rest {
     let host = Host::of_url(api).unwrap();
     let endpoint = Endpoint {
         host: host.clone(),

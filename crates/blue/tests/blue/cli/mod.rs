@@ -4,6 +4,7 @@ mod detect;
 mod output;
 mod sandbox;
 mod settings;
+mod tools;
 mod usage;
 
 use std::{

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::{Blue, detect::git};
 
 /// A sandbox that is killed when the test ends
-struct Running {
+pub(super) struct Running {
     child: Child,
     ready: Value,
 }
 
 impl Running {
-    fn start(blue: &Blue, args: &[&str]) -> Self {
+    pub(super) fn start(blue: &Blue, args: &[&str]) -> Self {
         let mut child = blue.command(args).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
@@ -26,15 +26,15 @@ impl Running {
         Self { child, ready }
     }
 
-    fn url(&self) -> &str {
+    pub(super) fn url(&self) -> &str {
         self.ready["url"].as_str().unwrap()
     }
 
-    fn address(&self) -> &str {
+    pub(super) fn address(&self) -> &str {
         self.url().strip_prefix("http://").unwrap()
     }
 
-    fn token(&self, user: usize) -> &str {
+    pub(super) fn token(&self, user: usize) -> &str {
         self.ready["users"][user]["token"].as_str().unwrap()
     }
 }

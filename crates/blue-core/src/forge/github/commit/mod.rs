@@ -237,10 +237,9 @@ impl GitHub {
 }
 
 fn head_moved(branch: &str, current: Option<Sha>) -> ForgeError {
-    let place = current.as_ref().map_or_else(
-        || "is gone".to_owned(),
-        |sha| format!("is at {}", sha.short()),
-    );
+    let place = current
+        .as_ref()
+        .map_or_else(|| "is gone".to_owned(), |sha| format!("is at {sha}"));
     ForgeError::Conflict {
         kind: ConflictKind::HeadMoved { current },
         message: format!("branch `{branch}` has moved and {place}"),

@@ -186,11 +186,13 @@ impl<'a> Place<'a> {
 
 fn check(path: &str, expect: &Expect, current: Option<&Sha>) -> Result<()> {
     let message = match (expect, current) {
-        (Expect::Absent, Some(_)) => format!("`{path}` exists already"),
+        (Expect::Absent, Some(current)) => format!("`{path}` exists already, as {current}"),
         (Expect::Blob(wanted), Some(current)) if wanted != current => {
-            format!("`{path}` is {} and not {}", current.short(), wanted.short())
+            format!("`{path}` has changed: it is {current} now, not {wanted}")
         }
-        (Expect::Blob(_), None) => format!("`{path}` is not there any more"),
+        (Expect::Blob(wanted), None) => {
+            format!("`{path}` is gone; it was expected to be {wanted}")
+        }
         _ => return Ok(()),
     };
     Err(ForgeError::Conflict {

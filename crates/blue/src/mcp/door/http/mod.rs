@@ -12,7 +12,8 @@ use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage},
     transport::streamable_http_server::{
-        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+        SessionManager, StreamableHttpServerConfig, StreamableHttpService,
+        session::never::NeverSessionManager,
     },
 };
 use serde_json::Value;
@@ -37,15 +38,30 @@ pub(crate) fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Rou
 where
     S: ServerHandler + Clone,
 {
+    let none = Arc::new(NeverSessionManager::default());
+    build(server, guard, none, false, stop)
+}
+
+/// The same, with sessions for clients that begin with `initialize` if wanted
+pub(crate) fn build<S, M>(
+    server: S,
+    guard: Guard,
+    sessions: Arc<M>,
+    keep_sessions: bool,
+    stop: CancellationToken,
+) -> Router
+where
+    S: ServerHandler + Clone,
+    M: SessionManager,
+{
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
+        .with_legacy_session_mode(keep_sessions)
         .with_json_response(true)
         .with_max_request_body_bytes(super::MAX_MESSAGE)
         .with_cancellation_token(stop)
         // The guard has looked at them already, and at more than names.
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let sessions = Arc::new(NeverSessionManager::default());
     let door = Arc::new(Door {
         guard,
         running: Register::default(),
@@ -58,14 +74,14 @@ where
     Router::new().route(PATH, any(answer))
 }
 
-struct Door<S> {
+struct Door<S, M> {
     guard: Guard,
     /// Calls of older clients, which say it when they no longer want an answer
     running: Register,
-    inner: StreamableHttpService<S, NeverSessionManager>,
+    inner: StreamableHttpService<S, M>,
 }
 
-impl<S: ServerHandler> Door<S> {
+impl<S: ServerHandler, M: SessionManager> Door<S, M> {
     async fn answer(&self, request: Request) -> Response {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.guard.check(&parts) {

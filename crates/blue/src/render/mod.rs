@@ -3,15 +3,22 @@
 //! A command gives a [`Report`]; here it becomes one JSON object or a page for people. With
 //! `--json` an error is an object on stdout too, and stderr has only warnings and logs.
 
+mod layout;
+mod steps;
+mod wait;
+
 use std::{
-    fmt::Write as _,
+    future::Future,
     io::{self, IsTerminal, Write as _},
 };
 
 use blue_core::text::clean_line;
+use blue_tools::{Answer, Effect, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
-use blue_tools::{ToolError, page::Block};
+use layout::{Look, laid_out, paint};
 use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
+pub(crate) use wait::News;
 
 use crate::env::Env;
 
@@ -20,32 +27,39 @@ pub(crate) trait Report: Serialize {
     fn page(&self, page: &mut Page);
 }
 
-fn code(style: Style) -> &'static str {
-    match style {
-        Style::Plain => "",
-        Style::Bold => "\x1b[1m",
-        Style::Dim => "\x1b[2m",
-        Style::Good => "\x1b[32m",
-        Style::Warn => "\x1b[33m",
-        Style::Bad => "\x1b[31m",
-    }
-}
-
 /// Where output goes and how it looks
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     json: bool,
-    colour: bool,
+    look: Look,
     colour_err: bool,
+    /// Columns of the terminal behind stderr, if it can show a line that moves
+    moving: Option<usize>,
 }
 
 impl Screen {
     pub(crate) fn new(env: &Env, json: bool) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let colour = env.colour(terminal);
+        let columns = |(Width(columns), _)| usize::from(columns);
         Self {
             json,
-            colour: env.colour(io::stdout().is_terminal()),
+            look: Look {
+                colour,
+                links: terminal && colour,
+                width: terminal_size_of(io::stdout()).map(columns),
+            },
             colour_err: env.colour(io::stderr().is_terminal()),
+            moving: terminal_size_of(io::stderr())
+                .map(columns)
+                .filter(|_| env.moves()),
         }
+    }
+
+    /// The same, with nothing on stderr that would be torn apart by logs
+    pub(crate) fn still(mut self) -> Self {
+        self.moving = None;
+        self
     }
 
     pub(crate) fn colour_err(self) -> bool {
@@ -59,9 +73,41 @@ impl Screen {
         } else {
             let mut page = Page::default();
             report.page(&mut page);
-            laid_out(&page, self.colour)
+            laid_out(&page, self.look)
         };
         out(&text)
+    }
+
+    /// Print what a tool found, and what could be done next
+    pub(crate) fn answer(self, answer: &Answer) -> io::Result<()> {
+        if self.json {
+            return out(&json_line(&answer.json)?);
+        }
+        out(&laid_out(&answer.page, self.look))?;
+        for step in &answer.next_steps {
+            let line = format!("next: {}", clean_line(&steps::typed(step)));
+            err(&(paint(&line, Style::Dim, self.colour_err) + "\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Wait for a call; on a terminal a line moves until it has ended
+    pub(crate) async fn wait<T>(self, call: impl Future<Output = T>, news: &News) -> T {
+        wait::watch(call, news, self.moving).await
+    }
+
+    /// Ask a person; anything but yes is no
+    pub(crate) fn ask(self, question: &str) -> io::Result<bool> {
+        let question = paint(&clean_line(question), Style::Bold, self.colour_err);
+        err(&format!("{question} [y/N] "))?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Whether there is somebody who can be asked
+    pub(crate) fn can_ask(self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// Print one JSON object, whatever was asked for
@@ -81,6 +127,14 @@ impl Screen {
     /// Say something beside the result; never on stdout
     pub(crate) fn warn(self, text: &str) -> io::Result<()> {
         err(&labelled("warning", Style::Warn, text, self.colour_err))
+    }
+
+    /// Say that somebody pressed Ctrl-C
+    pub(crate) fn interrupted(self, effect: Effect) -> io::Result<()> {
+        self.warn(match effect {
+            Effect::Read => "interrupted",
+            _ => "interrupted; what was asked for may have happened all the same",
+        })
     }
 
     pub(crate) fn notes(self, texts: &[String]) -> io::Result<()> {
@@ -104,14 +158,6 @@ fn labelled(label: &str, style: Style, text: &str, colour: bool) -> String {
     format!("{label} {}\n", clean_line(text))
 }
 
-fn paint(text: &str, style: Style, colour: bool) -> String {
-    if colour && !code(style).is_empty() {
-        format!("{}{text}\x1b[0m", code(style))
-    } else {
-        text.to_owned()
-    }
-}
-
 fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(value)? + "\n")
 }
@@ -124,64 +170,4 @@ fn out(text: &str) -> io::Result<()> {
 
 fn err(text: &str) -> io::Result<()> {
     io::stderr().lock().write_all(text.as_bytes())
-}
-
-/// Lay a page out
-fn laid_out(page: &Page, colour: bool) -> String {
-    let mut text = String::new();
-    for block in &page.blocks {
-        match block {
-            Block::Line(cell) => text += &painted(cell, colour),
-            Block::Code(line) => text += &format!("  {}", paint(line, Style::Bold, colour)),
-            Block::Blank => {}
-            Block::Fields(fields) => text += &two_columns(fields, colour),
-            Block::Table { head, rows } => text += &columns(head, rows, colour),
-            Block::Text(lines) => text += lines.strip_suffix('\n').unwrap_or(lines),
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn two_columns(fields: &[(String, Cell)], colour: bool) -> String {
-    let widest = fields.iter().map(|(name, _)| width(name)).max();
-    let lines = fields.iter().map(|(name, cell)| {
-        let gap = " ".repeat(widest.unwrap_or(0) - width(name) + 2);
-        let name = paint(name, Style::Dim, colour);
-        format!("{name}{gap}{}", painted(cell, colour))
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Each column as wide as it needs
-fn columns(head: &[String], rows: &[Vec<Cell>], colour: bool) -> String {
-    let mut widths: Vec<usize> = head.iter().map(|h| width(h)).collect();
-    for row in rows {
-        for (at, cell) in row.iter().enumerate() {
-            widths[at] = widths[at].max(width(&cell.text));
-        }
-    }
-    let head: Vec<Cell> = head.iter().map(|h| Cell::new(h, Style::Dim)).collect();
-    let lines = std::iter::once(&head).chain(rows).map(|row| {
-        let mut line = String::new();
-        for (at, cell) in row.iter().enumerate() {
-            let last = at + 1 == row.len();
-            let gap = if last {
-                0
-            } else {
-                widths[at] - width(&cell.text) + 2
-            };
-            let _ = write!(line, "{}{}", painted(cell, colour), " ".repeat(gap));
-        }
-        line.trim_end().to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn painted(cell: &Cell, colour: bool) -> String {
-    paint(&cell.text, cell.style, colour)
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
 }

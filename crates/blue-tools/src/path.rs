@@ -1,0 +1,82 @@
+//! Paths inside a repository, as callers write them
+
+use blue_core::text::clean_line;
+
+use crate::{ErrorCode, ToolError};
+
+/// The path as a forge wants it; the root is empty
+///
+/// `/a`, `./a`, `a//b` and `a/` mean what they seem to; `..` leads nowhere.
+pub(crate) fn inside(path: &str) -> Result<String, ToolError> {
+    let wrong = |why: &str| {
+        let shown = clean_line(path);
+        Err(
+            ToolError::new(ErrorCode::Invalid, format!("`{shown}` has {why} in it"))
+                .with_hint("paths start at the root of the repository"),
+        )
+    };
+    if path.contains('\0') {
+        return wrong("a zero byte");
+    }
+    let parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
+    if parts.contains(&"..") {
+        return wrong("`..`");
+    }
+    Ok(parts.join("/"))
+}
+
+/// The path of a file that is written or deleted: a slash at its end would be a mistake
+pub(crate) fn of_file(path: &str) -> Result<String, ToolError> {
+    let file = inside(path)?;
+    if file.is_empty() || path.ends_with('/') {
+        let shown = clean_line(path);
+        let message = format!("`{shown}` names a directory, not a file");
+        return Err(ToolError::new(ErrorCode::Invalid, message));
+    }
+    Ok(file)
+}
+
+/// The branch, without the prefix that git gives it
+pub(crate) fn of_branch(name: &str) -> Result<&str, ToolError> {
+    match name.strip_prefix("refs/heads/").unwrap_or(name).trim() {
+        "" => Err(ToolError::new(ErrorCode::Invalid, "`branch` is empty")),
+        name => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_with_good_will() {
+        for (given, meant) in [
+            ("", ""),
+            ("/", ""),
+            (".", ""),
+            ("a/", "a"),
+            ("./a", "a"),
+            ("/a//b/./c", "a/b/c"),
+            ("a b/ü#%?", "a b/ü#%?"),
+            ("...", "..."),
+        ] {
+            assert_eq!(inside(given).unwrap(), meant, "{given}");
+        }
+        for bad in ["..", "a/../b", "../x", "a\0"] {
+            assert_eq!(inside(bad).unwrap_err().code, ErrorCode::Invalid, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_a_name() {
+        assert_eq!(of_file("/a/b").unwrap(), "a/b");
+        for bad in ["", "/", "a/", "./"] {
+            assert!(of_file(bad).is_err(), "{bad}");
+        }
+        assert_eq!(of_branch("refs/heads/a/b").unwrap(), "a/b");
+        assert!(of_branch(" ").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! `file_delete`
+
+use blue_core::forge::{
+    ConflictKind, ForgeError,
+    model::{EntryKind, Sha},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path,
+};
+
+#[derive(Debug)]
+pub struct FileDelete;
+
+/// Delete a file from a branch
+///
+/// Many files at once: file_write_branch.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// File to delete
+    #[schemars(description = "")]
+    pub path: String,
+    /// Branch to delete it from
+    #[arg(long, short)]
+    #[schemars(description = "")]
+    pub branch: String,
+    /// Blob the file must still be [default: what it is now]
+    #[arg(long, default_value = "", hide_default_value = true)]
+    #[schemars(description = "Its blob, from file_read or dir_list")]
+    pub sha: String,
+    /// Message of the commit [default: `Delete PATH`]
+    #[arg(long, short)]
+    #[schemars(description = "")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub commit_sha: String,
+    pub html_url: String,
+}
+
+impl Tool for FileDelete {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "file_delete";
+    const EFFECT: Effect = Effect::Destroy;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let path = path::of_file(&input.path)?;
+        let branch = path::of_branch(&input.branch)?;
+        let sha = Sha::parse(&input.sha).map_err(|error| {
+            ToolError::from(error).with_hint("file_read and dir_list tell the blob of a file")
+        })?;
+        let message = input.message.as_deref().unwrap_or_default().trim();
+        let message = if message.is_empty() {
+            format!("Delete {path}")
+        } else {
+            message.to_owned()
+        };
+        let repo = cx.repo(&input.repo).await?;
+        let made = repo
+            .forge
+            .delete_file(&repo.id, branch, &path, &sha, &message)
+            .await
+            .map_err(|error| match error {
+                ForgeError::Conflict {
+                    kind: ConflictKind::StaleFile { current: None, .. },
+                    ..
+                } => ToolError::new(
+                    ErrorCode::NotFound,
+                    format!("`{path}` is not on branch `{branch}` of `{}`", repo.id),
+                )
+                .with_hint("dir_list shows what there is"),
+                other => other.into(),
+            })?;
+        Ok(Reply::from(Output {
+            commit_sha: made.sha.to_string(),
+            html_url: made.html_url,
+        }))
+    }
+
+    /// A person need not name the blob: it is the one that is there now
+    async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        if input.sha.is_empty() {
+            let path = path::of_file(&input.path)?;
+            let branch = path::of_branch(&input.branch)?;
+            let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            let repo = cx.repo(&input.repo).await?;
+            // The row is enough, however large the file.
+            let rows = repo.forge.list_dir(&repo.id, above, Some(branch)).await?;
+            let found = rows.into_iter().find(|row| row.name == name);
+            let row = found.ok_or_else(|| {
+                let message = format!("`{path}` is not on branch `{branch}` of `{}`", repo.id);
+                ToolError::new(ErrorCode::NotFound, message)
+            })?;
+            if row.kind == EntryKind::Dir {
+                let message = format!("`{path}` is a directory, not a file");
+                return Err(ToolError::new(ErrorCode::Invalid, message));
+            }
+            input.sha = row.sha.to_string();
+        }
+        Ok(input)
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let short = &output.commit_sha[..output.commit_sha.len().min(10)];
+        let text = format!("Deleted in commit {short}");
+        page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
+    }
+}

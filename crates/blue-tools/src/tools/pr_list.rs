@@ -1,0 +1,110 @@
+//! `pr_list`
+
+use blue_core::forge::model::{Page as Part, PrFilter, PrStateFilter};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    args::RepoArgs,
+    reply::{MAX_BYTES, fit},
+    rows::PrRow,
+};
+
+#[derive(Debug)]
+pub struct PrList;
+
+/// List pull requests
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Which ones; merged ones are closed
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    #[schemars(description = "", extend("default" = "open"))]
+    pub state: State,
+    /// Only from this branch, or from `owner:branch` of a fork
+    #[arg(long, value_name = "BRANCH")]
+    #[schemars(description = "Source branch, or owner:branch of a fork")]
+    pub head: Option<String>,
+    /// Only into this branch
+    #[arg(long, value_name = "BRANCH")]
+    #[schemars(description = "Target branch")]
+    pub base: Option<String>,
+    /// Page, from 1
+    #[arg(long)]
+    pub page: Option<u32>,
+    /// Rows per page, 30 if left out
+    #[arg(long)]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    #[default]
+    Open,
+    Closed,
+    All,
+}
+
+impl From<State> for PrStateFilter {
+    fn from(state: State) -> Self {
+        match state {
+            State::Open => Self::Open,
+            State::Closed => Self::Closed,
+            State::All => Self::All,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub prs: Vec<PrRow>,
+    /// The page to ask for next; absent on the last
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
+    /// All that fit, where the forge tells
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+impl Tool for PrList {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "pr_list";
+    const EFFECT: Effect = Effect::Read;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let given = |text: Option<String>| text.filter(|t| !t.is_empty());
+        let filter = PrFilter {
+            state: input.state.into(),
+            head: given(input.head),
+            base: given(input.base),
+        };
+        let repo = cx.repo(&input.repo).await?;
+        let part = Part::new(input.page.unwrap_or(1), input.limit.unwrap_or(30));
+        let list = repo.forge.list_prs(&repo.id, &filter, part).await?;
+        let mut prs: Vec<PrRow> = list.items.into_iter().map(PrRow::from).collect();
+        let cut = fit(&mut prs, MAX_BYTES - 1_000);
+        let reply = Reply::from(Output {
+            prs,
+            next_page: list.next_page,
+            total: list.total,
+        });
+        let advice =
+            format!("{cut} rows of this page were left out: call pr_list with a smaller `limit`");
+        Ok(reply.next_if(cut > 0, advice))
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        if output.prs.is_empty() {
+            page.line("no pull requests", Style::Dim);
+            return;
+        }
+        let rows = output.prs.iter().map(PrRow::cells);
+        page.table(PrRow::HEAD, rows.collect());
+    }
+}

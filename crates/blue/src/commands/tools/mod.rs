@@ -1,0 +1,61 @@
+//! The tools as commands: `pr_merge` is `blue pr merge`
+
+mod consent;
+mod tree;
+
+use std::{
+    io::{self, Read as _},
+    sync::Arc,
+};
+
+use blue_core::{clock::SystemClock, forge::open::Forges};
+use blue_tools::{Effect, ToolError};
+pub(crate) use tree::{Call, Limits, augment, nouns};
+
+use super::{Cx, Stop};
+use crate::render::News;
+
+pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
+    let Call { tool, args, limits } = call;
+    let news = News::default();
+    let told = news.clone();
+    let tools = open(cx, &limits)?
+        .with_piped(piped)
+        .on_progress(move |progress| told.tell(progress));
+    // What is refused anyway is not asked about.
+    if tool.effect() == Effect::Destroy && !limits.read_only && !limits.yes {
+        consent::ask(cx, &tools, tool, &args).await?;
+    }
+    let answer = tokio::select! {
+        answer = cx.screen.wait(tool.call_args(&tools, &args), &news) => answer,
+        asked = tokio::signal::ctrl_c() => {
+            asked.map_err(Stop::Output)?;
+            cx.screen.interrupted(tool.effect()).map_err(Stop::Output)?;
+            return Err(Stop::Exit(130));
+        }
+    };
+    cx.screen
+        .notes(&tools.take_notices())
+        .map_err(Stop::Output)?;
+    cx.screen.answer(&answer?).map_err(Stop::Output)
+}
+
+/// What the tools work with, within the limits that were typed
+pub(super) fn open(cx: &Cx, limits: &Limits) -> Result<blue_tools::Cx, ToolError> {
+    let mut settings = cx.env.forges()?;
+    settings.http.read_only = limits.read_only;
+    if let Some(allow) = &limits.allow {
+        settings.allow = allow.clone();
+    }
+    let forges = Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock));
+    Ok(
+        blue_tools::Cx::new(Arc::new(forges), Arc::new(SystemClock), cx.env.cwd())
+            .read_only(limits.read_only),
+    )
+}
+
+fn piped() -> io::Result<String> {
+    let mut text = String::new();
+    io::stdin().lock().read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,171 @@
+//! The part of the command line that is made from the tools
+
+use blue_core::forge::allow::{Allow, BadAllow};
+use blue_tools::{AnyTool, Effect, tools};
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
+
+/// What a noun is about, where its verbs alone do not say it
+const NOUNS: &[(&str, &str)] = &[
+    ("repo", "See where a repository stands"),
+    (
+        "branch",
+        "List and delete branches, see how they are protected",
+    ),
+    ("pr", "Open, check and merge pull requests"),
+    ("dir", "See what is in a folder"),
+    ("file", "Read, write and delete files"),
+    ("tag", "Make tags"),
+    ("workflow", "See what CI says"),
+];
+
+/// Shorter words for verbs of two words
+const SHORT: &[(&str, &str)] = &[
+    ("branch_protection_get", "protection"),
+    ("file_write_branch", "write"),
+    ("workflow_run_status", "status"),
+];
+
+/// The arguments that say which repository is meant
+const REPOSITORY: &[&str] = &["owner", "name", "host", "whole"];
+
+const VARIABLES: &str = "Tokens, hosts and proxies come from the environment: see `blue --help`.";
+
+// No doc comment: clap would show it as the help of the nouns that take these.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct Limits {
+    /// Only read: refuse whatever would change something
+    #[arg(long, global = true)]
+    pub(crate) read_only: bool,
+    /// Only owners on this list: `alice`, `acme/site`, `acme/*`, `host/owner` [env: `BLUE_ALLOW`]
+    #[arg(long, value_name = "LIST", value_parser = list, global = true)]
+    pub(crate) allow: Option<Allow>,
+    /// Set by destroying tools alone
+    #[arg(skip)]
+    pub(crate) yes: bool,
+}
+
+/// A tool and what was typed after it
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) tool: &'static dyn AnyTool,
+    pub(crate) args: ArgMatches,
+    pub(crate) limits: Limits,
+}
+
+/// Put every tool below its noun
+pub(crate) fn augment(mut command: Command) -> Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|below| below.get_name().to_owned())
+        .collect();
+    for (at, noun) in nouns().into_iter().enumerate() {
+        // The verbs are made when the noun is typed: every start would pay for them otherwise.
+        let group = Command::new(noun)
+            .about(about(noun))
+            .display_order(1 + at)
+            .defer(verbs);
+        command = command.subcommand(group);
+    }
+    // The first command is where people begin; all the others come after the tools.
+    for (at, name) in names.into_iter().enumerate().skip(1) {
+        command = command.mut_subcommand(name, |below| below.display_order(100 + at));
+    }
+    command
+}
+
+impl Call {
+    /// What was typed, if it is below a noun of the tools
+    pub(crate) fn of(noun: &str, args: &ArgMatches) -> Option<Result<Self, clap::Error>> {
+        let (verb, args) = args.subcommand()?;
+        let tool = tools::ALL
+            .iter()
+            .copied()
+            .find(|tool| tool.noun() == noun && tool.verb() == verb)?;
+        Some(Limits::from_arg_matches(args).map(|mut limits| {
+            limits.yes = tool.effect() == Effect::Destroy && args.get_flag("yes");
+            Self {
+                tool,
+                args: args.clone(),
+                limits,
+            }
+        }))
+    }
+}
+
+fn list(text: &str) -> Result<Allow, BadAllow> {
+    Allow::parse(text)
+}
+
+/// In the order of the tools, each once
+pub(crate) fn nouns() -> Vec<&'static str> {
+    let mut nouns = Vec::new();
+    for tool in tools::ALL {
+        if !nouns.contains(&tool.noun()) {
+            nouns.push(tool.noun());
+        }
+    }
+    nouns
+}
+
+fn about(noun: &'static str) -> String {
+    let known = NOUNS.iter().find(|(name, _)| *name == noun);
+    known.map_or_else(
+        || format!("Work with `{noun}`"),
+        |(_, about)| (*about).to_owned(),
+    )
+}
+
+fn verbs(group: Command) -> Command {
+    let noun = group.get_name().to_owned();
+    let mut group = Limits::augment_args(group)
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    for tool in tools::ALL.iter().filter(|tool| tool.noun() == noun) {
+        // What follows the repository's arguments would be listed under their heading.
+        let mut verb = tool.command().mut_args(|arg| {
+            let of_repo = REPOSITORY.contains(&arg.get_id().as_str());
+            if of_repo { arg } else { arg.help_heading(None) }
+        });
+        if let Some((_, short)) = SHORT.iter().find(|(name, _)| *name == tool.name()) {
+            verb = verb.visible_alias(*short);
+        }
+        if tool.effect() == Effect::Destroy {
+            verb = verb.arg(
+                Arg::new("yes")
+                    .long("yes")
+                    .short('y')
+                    .action(ArgAction::SetTrue)
+                    .help_heading("Limits")
+                    .help("Do it without asking"),
+            );
+        }
+        let before = verb
+            .get_after_long_help()
+            .or_else(|| verb.get_after_help())
+            .map(|text| format!("{text}\n\n"))
+            .unwrap_or_default();
+        group = group.subcommand(verb.after_long_help(format!("{before}{VARIABLES}")));
+    }
+    group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_noun_says_what_it_is_about() {
+        for noun in nouns() {
+            assert!(
+                NOUNS.iter().any(|(known, _)| *known == noun),
+                "`{noun}` needs a line in NOUNS"
+            );
+        }
+    }
+
+    #[test]
+    fn the_tree_is_sound() {
+        augment(Command::new("blue")).debug_assert();
+    }
+}

@@ -1,0 +1,237 @@
+//! A page becomes lines: aligned, coloured, and as wide as the terminal
+
+use std::fmt::Write as _;
+
+use blue_tools::{Cell, Page, Style, page::Block};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
+
+/// A column is not cut below this
+const NARROWEST: usize = 6;
+const GAP: usize = 2;
+
+/// How a page is to look
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    pub(super) colour: bool,
+    /// The terminal can be asked to show links
+    pub(super) links: bool,
+    /// Columns of the terminal; nothing is cut where there is none
+    pub(super) width: Option<usize>,
+}
+
+fn code(style: Style) -> &'static str {
+    match style {
+        Style::Plain => "",
+        Style::Bold => "\x1b[1m",
+        Style::Dim => "\x1b[2m",
+        Style::Good => "\x1b[32m",
+        Style::Warn => "\x1b[33m",
+        Style::Bad => "\x1b[31m",
+    }
+}
+
+pub(super) fn paint(text: &str, style: Style, colour: bool) -> String {
+    if colour && !code(style).is_empty() {
+        format!("{}{text}\x1b[0m", code(style))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Lay a page out
+pub(super) fn laid_out(page: &Page, look: Look) -> String {
+    let mut text = String::new();
+    for block in &page.blocks {
+        match block {
+            Block::Line(cell) => text += &look.cell(cell),
+            Block::Code(line) => text += &format!("  {}", paint(line, Style::Bold, look.colour)),
+            Block::Blank => {}
+            Block::Fields(fields) => text += &two_columns(fields, look),
+            Block::Table { head, rows } => text += &columns(head, rows, look),
+            Block::Text(lines) => text += lines.strip_suffix('\n').unwrap_or(lines),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+impl Look {
+    fn cell(self, cell: &Cell) -> String {
+        let painted = paint(&cell.text, cell.style, self.colour);
+        match &cell.link {
+            Some(url) if self.links => format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"),
+            _ => painted,
+        }
+    }
+}
+
+fn two_columns(fields: &[(String, Cell)], look: Look) -> String {
+    let widest = fields.iter().map(|(name, _)| name.width()).max();
+    let lines = fields.iter().map(|(name, cell)| {
+        let gap = " ".repeat(widest.unwrap_or(0) - name.width() + GAP);
+        let name = paint(name, Style::Dim, look.colour);
+        format!("{name}{gap}{}", look.cell(cell))
+            .trim_end()
+            .to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Each column as wide as it needs, or as the terminal lets it
+fn columns(head: &[String], rows: &[Vec<Cell>], look: Look) -> String {
+    let head: Vec<Cell> = head.iter().map(|h| Cell::new(h, Style::Dim)).collect();
+    let mut widths = Vec::new();
+    for row in std::iter::once(&head).chain(rows) {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.text.width().max(*width);
+        }
+    }
+    if let Some(width) = look.width {
+        squeeze(&mut widths, width);
+    }
+    let lines = std::iter::once(&head).chain(rows).map(|row| {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let cell = Cell {
+                text: cut(&cell.text, *width),
+                ..cell.clone()
+            };
+            let last = row[at + 1..].iter().all(|cell| cell.text.is_empty());
+            let gap = if last {
+                0
+            } else {
+                width - cell.text.width() + GAP
+            };
+            let _ = write!(line, "{}{}", look.cell(&cell), " ".repeat(gap));
+            if last {
+                break;
+            }
+        }
+        line
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Take from the widest columns until all fit, as far as that goes
+fn squeeze(widths: &mut [usize], room: usize) {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
+    while over > 0 {
+        let Some(widest) = widths.iter_mut().max_by_key(|width| **width) else {
+            return;
+        };
+        if *widest <= NARROWEST {
+            return;
+        }
+        *widest -= 1;
+        over -= 1;
+    }
+}
+
+/// The start of a text that takes at most `width` columns; `…` says that there is more
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        kept.push(c);
+    }
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Page {
+        let row = |number: &str, title: &str, branch: &str| {
+            vec![
+                Cell::from(number).linked("https://forge.example/1"),
+                Cell::from(title),
+                Cell::new(branch, Style::Dim),
+            ]
+        };
+        let mut page = Page::default();
+        page.table(
+            &["PR", "TITLE", "BRANCH"],
+            vec![
+                row("#1", "Bring the basket back after signing in", "basket"),
+                row("#12", "日本語の長い題名がここにある", "topic/日本"),
+                row("#123", "Short", ""),
+            ],
+        );
+        page
+    }
+
+    fn at(width: Option<usize>) -> String {
+        laid_out(
+            &page(),
+            Look {
+                width,
+                ..Look::default()
+            },
+        )
+    }
+
+    #[test]
+    fn columns_align_by_what_a_terminal_shows() {
+        insta::assert_snapshot!(at(None), @r"
+        PR    TITLE                                   BRANCH
+        #1    Bring the basket back after signing in  basket
+        #12   日本語の長い題名がここにある            topic/日本
+        #123  Short
+        ");
+        assert_eq!(at(None), at(Some(200)), "there is room for all of it");
+    }
+
+    #[test]
+    fn the_widest_column_gives_way() {
+        insta::assert_snapshot!(at(Some(40)), @r"
+        PR    TITLE                   BRANCH
+        #1    Bring the basket back…  basket
+        #12   日本語の長い題名がこ…   topic/日本
+        #123  Short
+        ");
+        for width in [24, 30, 40, 53] {
+            let longest = at(Some(width)).lines().map(UnicodeWidthStr::width).max();
+            assert!(longest <= Some(width), "{width}: {longest:?}");
+        }
+        // Too narrow for any table: it stays readable rather than fitting.
+        assert!(at(Some(5)).contains("Short"));
+    }
+
+    #[test]
+    fn links_and_colours_take_no_room() {
+        let look = Look {
+            colour: true,
+            links: true,
+            width: Some(40),
+        };
+        let text = laid_out(&page(), look);
+        assert!(
+            text.contains("\x1b]8;;https://forge.example/1\x1b\\#12\x1b]8;;\x1b\\   日本語"),
+            "{text:?}"
+        );
+        let mut plain = text.replace("\x1b]8;;https://forge.example/1\x1b\\", "");
+        for code in ["\x1b]8;;\x1b\\", "\x1b[2m", "\x1b[0m"] {
+            plain = plain.replace(code, "");
+        }
+        assert_eq!(plain, at(Some(40)));
+    }
+
+    #[test]
+    fn a_cut_text_says_so_and_fits() {
+        assert_eq!(cut("basket", 6), "basket");
+        assert_eq!(cut("baskets", 6), "baske…");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("two words", 5), "two…");
+    }
+}

@@ -1,0 +1,160 @@
+//! The tools as commands
+
+use std::sync::Arc;
+
+use blue_core::{
+    clock::SystemClock,
+    forge::{
+        allow::Allow,
+        open::{Forges, Settings},
+        token::Vars,
+    },
+    http::HttpConfig,
+};
+use blue_tools::{Cx, tools};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{Blue, sandbox::Running};
+
+/// The program as alice has it, with the demo forge
+fn alice() -> (Blue, Running) {
+    let blue = Blue::new();
+    let running = Running::start(&blue, &["up", "--json"]);
+    let blue = blue
+        .var("GITEA_URL", running.url())
+        .var("GITEA_TOKEN", running.token(0));
+    (blue, running)
+}
+
+/// The same call by JSON, as a model makes it
+fn by_json(running: &Running, tool: &str, args: &Value) -> Value {
+    let home = tempfile::tempdir().unwrap();
+    let vars = [
+        ("GITEA_URL", running.url()),
+        ("GITEA_TOKEN", running.token(0)),
+    ];
+    let settings = Settings {
+        home: home.path().to_owned(),
+        vars: Vars::from_iter(vars),
+        http: HttpConfig::default(),
+        cache: false,
+        git_credentials: false,
+        ssh_aliases: false,
+        allow: Allow::everything(),
+    };
+    let forges = Forges::new(settings, home.path(), Arc::new(SystemClock));
+    let cx = Cx::new(Arc::new(forges), Arc::new(SystemClock), home.path());
+    let tool = tools::find(tool).unwrap();
+    let args = args.as_object().unwrap().clone();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    match runtime.block_on(tool.call_json(&cx, args)) {
+        Ok(answer) => Value::Object(answer),
+        Err(error) => json!({ "error": error.json() }),
+    }
+}
+
+const STOREFRONT: [&str; 2] = ["-R", "acme/storefront"];
+
+#[test]
+fn typed_and_sent_calls_get_the_same_answer() {
+    let (blue, running) = alice();
+    for (typed, tool, mut args) in [
+        (&["branch", "list"][..], "branch_list", json!({})),
+        (
+            &["branch", "list", "--limit", "1"],
+            "branch_list",
+            json!({"limit": 1}),
+        ),
+    ] {
+        let ran = blue.run(&[typed, &STOREFRONT, &["--json"]].concat());
+        args["owner"] = "acme".into();
+        args["name"] = "storefront".into();
+        let sent = by_json(&running, tool, &args);
+        assert_eq!(ran.json(), sent, "{typed:?}");
+        assert_eq!(ran.code == Some(0), sent.get("error").is_none(), "{ran}");
+    }
+}
+
+#[test]
+fn the_list_of_owners_holds() {
+    let (blue, _running) = alice();
+    let list = ["branch", "list", "-R", "acme/storefront"];
+    let refused = blue.run(&[&list[..], &["--allow", "bob,alice/*", "--json"]].concat());
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(refused.json()["error"]["code"], "not_allowed");
+    blue.run(&[&list[..], &["--allow", "acme"]].concat())
+        .success();
+    let blue = blue.var("BLUE_ALLOW", "bob");
+    let refused = blue.run(&list);
+    assert!(refused.stderr.contains("`acme`"), "{refused}");
+    assert!(refused.stderr.contains("BLUE_ALLOW"), "{refused}");
+    // What is typed wins.
+    blue.run(&[&list[..], &["--allow", "acme"]].concat())
+        .success();
+    let empty = blue.var("BLUE_ALLOW", "").run(&list);
+    assert_eq!(empty.code, Some(64), "{empty}");
+}
+
+#[test]
+fn mistakes_say_what_is_right() {
+    let blue = Blue::new();
+    assert_snapshot!(blue.run(&["branch", "lst"]), @r"
+    error: unrecognized subcommand `lst`
+    hint: a similar subcommand exists: `list`; see `blue branch --help`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["branch", "list", "--limit", "x"]), @r"
+    error: invalid value `x` for `--limit <LIMIT>`: a whole number is needed
+    hint: see `blue branch list --help`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["branch", "list", "-R", "storefront"]), @r"
+    error: `storefront` is not a repository
+    hint: write `owner/name`, or `host/owner/name`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["branch", "list"]), @r"
+    error: there is no forge to ask
+    hint: run it in a clone of a repository, or set `FORGEJO_URL` or `GITHUB_SERVER_URL`
+    exit 1
+    ");
+}
+
+#[test]
+fn a_noun_alone_shows_its_verbs() {
+    let ran = Blue::new().run(&["branch"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.starts_with("List and delete branches"), "{ran}");
+    assert!(ran.stderr.contains("  list  "), "{ran}");
+}
+
+#[test]
+fn shells_get_their_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = Blue::new().run(&["completions", shell]).success();
+        for word in ["blue", "branch", "list", "limit", "read-only"] {
+            assert!(ran.stdout.contains(word), "{shell}: {word}");
+        }
+        let json = Blue::new().run(&["completions", shell, "--json"]).json();
+        assert_eq!(json["script"], ran.stdout.as_str());
+    }
+}
+
+#[test]
+fn there_is_a_man_page_for_every_command() {
+    let blue = Blue::new();
+    let page = blue.run(&["man"]).success();
+    assert!(page.stdout.contains("\n.TH blue 1"), "{page}");
+    let written = blue.run(&["man", "pages/man1", "--json"]).success().json();
+    let pages = written["pages"].as_array().unwrap();
+    for tool in tools::ALL {
+        let name = format!("blue-{}-{}.1", tool.noun(), tool.verb());
+        assert!(pages.contains(&json!(name)), "{name}");
+    }
+    for page in pages {
+        let file = blue.home().join("pages/man1").join(page.as_str().unwrap());
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.contains(".SH NAME"), "{page}");
+    }
+}
