@@ -1,6 +1,9 @@
 //! Arguments that many tools share
 
-use blue_core::forge::{model::Host, open::Ask};
+use blue_core::forge::{
+    model::{Host, Page},
+    open::Ask,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -80,4 +83,27 @@ impl RepoArgs {
             remote: None,
         })
     }
+}
+
+/// Most rows in one answer; no forge gives more in one page
+const MOST_ROWS: u32 = 100;
+
+/// The part of a list that was asked for: `page` from 1, `limit` 30 unless said
+pub(crate) fn part(page: Option<u32>, limit: Option<u32>) -> Result<Page, ToolError> {
+    let page = page.unwrap_or(1);
+    let limit = limit.unwrap_or(30);
+    if page == 0 {
+        return Err(ToolError::new(
+            ErrorCode::Invalid,
+            "`page` is counted from 1, so it cannot be 0",
+        ));
+    }
+    if !(1..=MOST_ROWS).contains(&limit) {
+        return Err(ToolError::new(
+            ErrorCode::Invalid,
+            format!("`limit` must be from 1 to {MOST_ROWS}, not {limit}"),
+        )
+        .with_hint("ask for the rest with `page`"));
+    }
+    Ok(Page::new(page, limit))
 }

@@ -11,6 +11,7 @@ use blue_core::{
     clock::Clock,
     forge::{
         Forge,
+        detect::DetectedType,
         model::RepoId,
         open::{Ask, Forges, OpenError, Opened},
     },
@@ -60,6 +61,8 @@ pub struct Cx {
 pub struct Repo {
     pub forge: Arc<dyn Forge>,
     pub id: RepoId,
+    /// What it was found to be, before it was asked
+    pub kind: DetectedType,
 }
 
 impl Cx {
@@ -111,6 +114,7 @@ impl Cx {
         Ok(Repo {
             forge: opened.forge,
             id: opened.repo,
+            kind: opened.found.kind,
         })
     }
 

@@ -139,7 +139,7 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// The same call may work later without anything else changing
     pub retryable: bool,
-    /// Status of the forge's answer, where that is all that is known
+    /// Status of the answer of the forge that led to this, where there was one
     pub forge_status: Option<u16>,
     source: Option<Source>,
 }
@@ -227,10 +227,7 @@ impl From<ForgeError> for ToolError {
         let code = forge_code(&error);
         let hint = forge_hint(&error);
         let retryable = error.retryable();
-        let forge_status = match &error {
-            ForgeError::Unexpected { status, .. } => Some(*status),
-            _ => None,
-        };
+        let forge_status = error.status();
         Self {
             retryable,
             forge_status,
@@ -571,6 +568,7 @@ mod tests {
         ForgeError::NotMergeable {
             reason,
             message: "no".to_owned(),
+            status: None,
         }
     }
 
@@ -578,6 +576,7 @@ mod tests {
         ForgeError::Conflict {
             kind,
             message: "no".to_owned(),
+            status: None,
         }
     }
 
@@ -602,6 +601,7 @@ mod tests {
                 ForgeError::NotFound {
                     host: host(),
                     what: said(),
+                    status: None,
                 },
                 "not_found",
                 Some("may not see"),
@@ -629,6 +629,7 @@ mod tests {
                 ForgeError::Forbidden {
                     host: host(),
                     message: said(),
+                    status: None,
                 },
                 "forbidden",
                 Some("blue forge status"),
@@ -655,19 +656,28 @@ mod tests {
                 false,
             ),
             (
-                ForgeError::Invalid { message: said() },
+                ForgeError::Invalid {
+                    message: said(),
+                    status: None,
+                },
                 "invalid",
                 None,
                 false,
             ),
             (
-                ForgeError::Unsupported { message: said() },
+                ForgeError::Unsupported {
+                    message: said(),
+                    status: None,
+                },
                 "unsupported",
                 None,
                 false,
             ),
             (
-                ForgeError::Archived { message: said() },
+                ForgeError::Archived {
+                    message: said(),
+                    status: None,
+                },
                 "archived",
                 Some("unarchive"),
                 false,
@@ -676,6 +686,7 @@ mod tests {
                 ForgeError::RateLimited {
                     host: host(),
                     retry_after: Some(Duration::from_secs(30)),
+                    status: 403,
                 },
                 "rate_limited",
                 Some("in 30 s"),
@@ -727,6 +738,7 @@ mod tests {
                 ForgeError::Moved {
                     what: said(),
                     to: "alice/new".to_owned(),
+                    status: None,
                 },
                 "moved",
                 Some("`alice/new`"),
@@ -753,7 +765,29 @@ mod tests {
                 other => panic!("{shown}: {other:?}"),
             }
         }
-        assert_eq!(ToolError::from(unexpected(418)).forge_status, Some(418));
+    }
+
+    #[test]
+    fn the_status_of_the_answer_is_told() {
+        let limited = ForgeError::RateLimited {
+            host: host(),
+            retry_after: None,
+            status: 429,
+        };
+        let blocked = ForgeError::NotMergeable {
+            reason: MergeBlock::Conflict,
+            message: "no".to_owned(),
+            status: Some(405),
+        };
+        for (error, status) in [
+            (unexpected(418), Some(418)),
+            (limited, Some(429)),
+            (blocked, Some(405)),
+            // Found out without asking.
+            (merge(MergeBlock::Conflict), None),
+        ] {
+            assert_eq!(ToolError::from(error).forge_status, status);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use blue_core::forge::model::{Branch, PrState, PullRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Cell, Style};
+use crate::{Cell, Page, Style};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BranchRow {
@@ -48,7 +48,7 @@ impl From<PullRequest> for PrRow {
     fn from(pr: PullRequest) -> Self {
         Self {
             number: pr.number,
-            title: pr.title,
+            title: cut(pr.title),
             state: pr_state(pr.state).to_owned(),
             head_branch: pr.head.branch,
             base_branch: pr.base.branch,
@@ -77,6 +77,17 @@ impl PrRow {
     }
 }
 
+/// Bytes of a title in a list: a row stays small whatever people write
+const TITLE: usize = 100;
+
+fn cut(mut title: String) -> String {
+    if title.len() > TITLE {
+        title.truncate(title.floor_char_boundary(TITLE - '…'.len_utf8()));
+        title.push('…');
+    }
+    title
+}
+
 /// One word for where a pull request stands
 pub fn pr_state(state: PrState) -> &'static str {
     match state {
@@ -89,4 +100,32 @@ pub fn pr_state(state: PrState) -> &'static str {
 /// As much of a commit id as people read
 pub fn short(sha: &str) -> &str {
     sha.get(..10).unwrap_or(sha)
+}
+
+/// `1 branch`, `2 branches`
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Say under a table that it is not all, and how to see the rest
+pub fn more(page: &mut Page, shown: usize, total: Option<u64>, next_page: Option<u32>) {
+    let Some(next) = next_page else { return };
+    let all = total.map_or(String::new(), |total| format!(" of {total}"));
+    page.line(
+        &format!("{shown}{all} shown; `--page {next}` shows more"),
+        Style::Dim,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_cut_between_characters() {
+        assert_eq!(cut("short".to_owned()), "short");
+        let long = cut("é".repeat(80));
+        assert_eq!((long.len() <= TITLE, long.ends_with("é…")), (true, true));
+        assert_eq!(cut("x".repeat(100)).len(), 100);
+    }
 }

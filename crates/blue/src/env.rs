@@ -295,6 +295,16 @@ impl Env {
         program.display().to_string()
     }
 
+    /// Where this very program is, for others to start it
+    #[expect(
+        clippy::unused_self,
+        reason = "the process is asked here and nowhere else"
+    )]
+    pub(crate) fn program_file(&self) -> String {
+        std::env::current_exe()
+            .map_or_else(|_| "blue".to_owned(), |file| file.display().to_string())
+    }
+
     /// How to reach forges
     fn http(&self) -> Result<HttpConfig, ToolError> {
         let proxy = |lower: &str, upper: &str| {

@@ -8,34 +8,62 @@ use super::{
 };
 
 /// Every message of a forge in here went through `text::clean_line` and is otherwise whole
+///
+/// `status` is that of the answer that led to it; none where Blue found out by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgeError {
     /// May also mean private, empty or switched off: a forge does not say which
     #[error("{what} not found on {host}")]
-    NotFound { host: Host, what: String },
+    NotFound {
+        host: Host,
+        what: String,
+        status: Option<u16>,
+    },
     #[error("{host} refused the token: {message}")]
     Unauthorized { host: Host, message: String },
     /// The forge's own words
     #[error("{message}")]
-    Forbidden { host: Host, message: String },
+    Forbidden {
+        host: Host,
+        message: String,
+        status: Option<u16>,
+    },
     /// The pull request cannot be merged now; the forge's own words
     #[error("{message}")]
-    NotMergeable { reason: MergeBlock, message: String },
+    NotMergeable {
+        reason: MergeBlock,
+        message: String,
+        status: Option<u16>,
+    },
     #[error("{message}")]
-    Conflict { kind: ConflictKind, message: String },
+    Conflict {
+        kind: ConflictKind,
+        message: String,
+        status: Option<u16>,
+    },
     /// The request makes no sense to the forge; the same request will never work
     #[error("{message}")]
-    Invalid { message: String },
+    Invalid {
+        message: String,
+        status: Option<u16>,
+    },
     /// This forge, or this version of it, has no such thing
     #[error("{message}")]
-    Unsupported { message: String },
+    Unsupported {
+        message: String,
+        status: Option<u16>,
+    },
     /// The repository is archived
     #[error("{message}")]
-    Archived { message: String },
+    Archived {
+        message: String,
+        status: Option<u16>,
+    },
     #[error("{host} allows no more requests for now")]
     RateLimited {
         host: Host,
         retry_after: Option<Duration>,
+        status: u16,
     },
     #[error("could not reach {host}")]
     Unreachable {
@@ -57,7 +85,11 @@ pub enum ForgeError {
     NotAllowed(#[from] NotAllowed),
     /// The repository was renamed: a write is never redirected
     #[error("{what} has moved to {to}")]
-    Moved { what: String, to: String },
+    Moved {
+        what: String,
+        to: String,
+        status: Option<u16>,
+    },
     #[error("{host} answered {status}: {message}")]
     Unexpected {
         host: Host,
@@ -118,10 +150,50 @@ pub enum ConflictKind {
 }
 
 impl ForgeError {
+    /// The status of the answer that led to this, where there was one
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::NotFound { status, .. }
+            | Self::Forbidden { status, .. }
+            | Self::NotMergeable { status, .. }
+            | Self::Conflict { status, .. }
+            | Self::Invalid { status, .. }
+            | Self::Unsupported { status, .. }
+            | Self::Archived { status, .. }
+            | Self::Moved { status, .. } => *status,
+            Self::Unauthorized { .. } => Some(401),
+            Self::RateLimited { status, .. } | Self::Unexpected { status, .. } => Some(*status),
+            Self::Unreachable { .. }
+            | Self::TooLarge { .. }
+            | Self::TokenHost { .. }
+            | Self::ReadOnly { .. }
+            | Self::NotAllowed(_)
+            | Self::Decode { .. } => None,
+        }
+    }
+
+    /// This error, caused by an answer with that status
+    #[must_use]
+    pub(crate) fn answered(mut self, code: impl Into<Option<u16>>) -> Self {
+        if let Self::NotFound { status, .. }
+        | Self::Forbidden { status, .. }
+        | Self::NotMergeable { status, .. }
+        | Self::Conflict { status, .. }
+        | Self::Invalid { status, .. }
+        | Self::Unsupported { status, .. }
+        | Self::Archived { status, .. }
+        | Self::Moved { status, .. } = &mut self
+        {
+            *status = code.into();
+        }
+        self
+    }
+
     /// A file was asked for where a directory is; names the tool that lists it
     pub(crate) fn is_directory() -> Self {
         Self::Invalid {
             message: "path is a directory, not a file — use dir_list".to_owned(),
+            status: None,
         }
     }
 
@@ -136,6 +208,7 @@ impl ForgeError {
         };
         Self::Invalid {
             message: message.to_owned(),
+            status: None,
         }
     }
 

@@ -20,8 +20,8 @@ pub use error::{ConflictKind, ForgeError, MergeBlock};
 use model::{
     Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
     Entry, Expect, File, FileChange, Host, Identity, Job, Listing, LogTail, MergeOpts,
-    MergeOutcome, Mergeability, Page, PrFilter, Protection, PullRequest, RepoId, Repository,
-    Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
+    MergeOutcome, Mergeability, Overview, Page, PrFilter, Protection, PullRequest, RepoId,
+    Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,9 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn whoami(&self) -> Result<Identity>;
 
     async fn repository(&self, repo: &RepoId) -> Result<Repository>;
+    /// The repository, its branches, its open pull requests and the protection of `branch`
+    /// (default: the default branch) in one round of requests where the forge allows it
+    async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview>;
 
     async fn list_branches(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>>;
     async fn all_branches(&self, repo: &RepoId) -> Result<Vec<Branch>>;
@@ -100,6 +103,16 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     ) -> Result<Listing<PullRequest>>;
     /// The open pull request from `head` to `base`
     async fn find_pr(&self, repo: &RepoId, head: &str, base: &str) -> Result<Option<PullRequest>>;
+    /// The open pull requests from and to a branch of this very repository
+    async fn open_prs_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>>;
+    /// A merged pull request whose head was this very commit: a branch that was squashed or
+    /// rebased into another has commits of its own and is merged all the same
+    async fn merged_pr_at(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        head: &Sha,
+    ) -> Result<Option<PullRequest>>;
     /// Merge; after any refusal the pull request is read again, so a merge that happened is never
     /// reported as an error
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome>;
@@ -125,6 +138,9 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         path: Option<&str>,
         page: Page,
     ) -> Result<Listing<Commit>>;
+    /// How many commits `head` has that `base` has not; cheaper than [`Forge::compare`], and
+    /// names are taken as the forge takes them
+    async fn ahead(&self, repo: &RepoId, base: &str, head: &str) -> Result<u64>;
     async fn compare(&self, repo: &RepoId, base: &str, head: &str) -> Result<Comparison>;
 
     /// A file of at most `max_bytes`; a directory is [`ForgeError::Invalid`]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::Method;
+use http::{Method, StatusCode};
 
 use crate::forge::model::Host;
 
@@ -27,6 +27,7 @@ pub enum HttpError {
     RateLimited {
         host: String,
         retry_after: Option<Duration>,
+        status: StatusCode,
     },
     #[error("the answer of {host} is larger than {limit} bytes")]
     TooLarge { host: String, limit: u64 },

@@ -104,7 +104,11 @@ impl Http {
                     Hold::Busy(after) => (Ok(answer), request.repeatable(), after),
                     Hold::Limited(retry_after) => {
                         let host = host.to_owned();
-                        let error = HttpError::RateLimited { host, retry_after };
+                        let error = HttpError::RateLimited {
+                            host,
+                            retry_after,
+                            status: answer.status,
+                        };
                         (Err(error), request.repeatable(), retry_after)
                     }
                 },

@@ -249,7 +249,7 @@ async fn a_submodule_is_told(cx: Cx) -> Result<()> {
     assert_eq!(sub.sha.as_str(), "0123456789012345678901234567890123456789");
     refused!(
         forge.read_file(&repo.id, "sub", None, WHOLE).await,
-        ForgeError::Invalid { message } if message.contains("submodule")
+        ForgeError::Invalid { message, .. } if message.contains("submodule")
     );
     Ok(())
 }

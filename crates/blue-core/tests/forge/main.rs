@@ -56,6 +56,7 @@ mod prs;
 mod repo;
 mod runs;
 mod status;
+mod statuses;
 mod tags;
 mod tokens;
 mod words;

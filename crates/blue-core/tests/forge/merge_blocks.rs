@@ -195,7 +195,9 @@ async fn a_forbidden_style_is_told(cx: Cx) -> Result<()> {
 #[track_caller]
 fn assert_block(error: ForgeError, wanted: MergeBlock) {
     match error {
-        ForgeError::NotMergeable { reason, message } => {
+        ForgeError::NotMergeable {
+            reason, message, ..
+        } => {
             assert_eq!(reason, wanted, "{message}");
             assert!(!message.is_empty());
         }

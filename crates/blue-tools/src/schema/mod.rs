@@ -2,12 +2,15 @@
 
 pub mod check;
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{
+    JsonSchema,
+    generate::{Contract, SchemaSettings},
+};
 use serde_json::{Map, Value};
 
 /// The doc comment of a type, as it was written
 pub(crate) fn description<T: JsonSchema>() -> String {
-    match raw::<T>().get("description") {
+    match raw::<T>(Contract::Deserialize).get("description") {
         Some(Value::String(text)) => text.clone(),
         _ => String::new(),
     }
@@ -39,7 +42,7 @@ pub(crate) fn paragraphs(text: &str) -> String {
 
 /// Schema of what a tool takes
 pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = raw::<T>();
+    let mut schema = raw::<T>(Contract::Deserialize);
     schema.remove("description");
     for value in schema.values_mut() {
         trim(value, true);
@@ -58,7 +61,8 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 
 /// Schema of what a tool gives, with the envelope
 pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = raw::<T>();
+    // What may be left out is not required.
+    let mut schema = raw::<T>(Contract::Serialize);
     schema.remove("description");
     for value in schema.values_mut() {
         trim(value, false);
@@ -74,10 +78,11 @@ pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
-fn raw<T: JsonSchema>() -> Map<String, Value> {
+fn raw<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
+        s.contract = contract;
     });
     match settings
         .into_generator()
@@ -147,7 +152,8 @@ fn tidy(schema: &mut Map<String, Value>) {
             schema.remove("type");
         }
     }
-    if schema.get("default").is_some_and(Value::is_null) {
+    let unset = |default: &Value| default.is_null() || *default == Value::Bool(false);
+    if schema.get("default").is_some_and(unset) {
         schema.remove("default");
     }
 }

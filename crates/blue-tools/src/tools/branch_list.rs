@@ -1,10 +1,13 @@
 //! `branch_list`
 
-use blue_core::forge::model::Page as Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, Page, Reply, Tool, ToolError, args::RepoArgs, rows::BranchRow};
+use crate::{
+    Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    args::{self, RepoArgs},
+    rows::{BranchRow, more},
+};
 
 #[derive(Debug)]
 pub struct BranchList;
@@ -18,7 +21,7 @@ pub struct Input {
     /// Page, from 1
     #[arg(long)]
     pub page: Option<u32>,
-    /// Rows per page, 30 if left out
+    /// Rows per page, at most 100 [default: 30]
     #[arg(long)]
     pub limit: Option<u32>,
 }
@@ -41,18 +44,28 @@ impl Tool for BranchList {
     const EFFECT: Effect = Effect::Read;
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let part = args::part(input.page, input.limit)?;
         let repo = cx.repo(&input.repo).await?;
-        let part = Part::new(input.page.unwrap_or(1), input.limit.unwrap_or(30));
         let list = repo.forge.list_branches(&repo.id, part).await?;
+        let empty = list.items.is_empty() && part.number == 1;
         Ok(Reply::from(Output {
             branches: list.items.into_iter().map(BranchRow::from).collect(),
             next_page: list.next_page,
             total: list.total,
-        }))
+        })
+        .next_if(
+            empty,
+            "The repository is empty: file_write_branch makes its first commit",
+        ))
     }
 
     fn page(output: &Output, page: &mut Page) {
         let rows = output.branches.iter().map(BranchRow::cells);
+        if output.branches.is_empty() {
+            page.line("no branches here", Style::Dim);
+            return;
+        }
         page.table(BranchRow::HEAD, rows.collect());
+        more(page, output.branches.len(), output.total, output.next_page);
     }
 }

@@ -16,7 +16,7 @@ pub struct FileDelete;
 
 /// Delete a file from a branch
 ///
-/// Many files at once: file_write_branch.
+/// For many files: `file_write_branch`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 pub struct Input {
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub struct Input {
     pub head: Option<String>,
     /// Only into this branch
     #[arg(long, value_name = "BRANCH")]
-    #[schemars(description = "Target branch")]
+    #[schemars(description = "")]
     pub base: Option<String>,
     /// Page, from 1
     #[arg(long)]

@@ -1,29 +1,30 @@
 //! `branch_list`
 
 use blue_testkit::{Cx, Result};
+use blue_tools::ErrorCode;
 use serde_json::json;
 
-use crate::desk;
+use crate::desk::{self, Desk};
 
 on_every_forge![
     branches_come_with_their_commits,
     pages_follow_each_other,
+    an_empty_repository_has_none,
+    odd_parts_are_refused,
     it_does_what_every_tool_owes,
 ];
 
 async fn branches_come_with_their_commits(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     cx.lab.branch(&repo, "topic", "main").await?;
+    let head = cx.lab.head(&repo, "main").await?;
     let answer = desk.call("branch_list", json!({})).await?;
-    let names: Vec<_> = answer["branches"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|b| &b["name"])
-        .collect();
-    assert_eq!(names, ["main", "topic"]);
-    assert_eq!(answer["branches"][0]["sha"].as_str().unwrap().len(), 40);
+    assert_eq!(
+        answer["branches"],
+        json!([{"name": "main", "sha": head.as_str()}, {"name": "topic", "sha": head.as_str()}])
+    );
     assert_eq!(answer.get("next_page"), None);
+    assert_eq!(answer.get("next_steps"), None);
     Ok(())
 }
 
@@ -35,11 +36,57 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
     let first = desk.call("branch_list", json!({"limit": 3})).await?;
     assert_eq!(first["branches"].as_array().unwrap().len(), 3);
     assert_eq!(first["next_page"], 2);
+    if !cx.backend.is_github() {
+        assert_eq!(first["total"], 4);
+    }
     let second = desk
         .call("branch_list", json!({"limit": "3", "page": 2}))
         .await?;
     assert_eq!(second["branches"].as_array().unwrap().len(), 1);
     assert_eq!(second.get("next_page"), None);
+    let past = desk
+        .call("branch_list", json!({"limit": 3, "page": 9}))
+        .await?;
+    assert_eq!(past["branches"], json!([]));
+    assert_eq!(past.get("next_steps"), None);
+    Ok(())
+}
+
+async fn an_empty_repository_has_none(cx: Cx) -> Result<()> {
+    let owner = cx.lab.user("owner").await?;
+    let repo = cx.lab.empty_repo(&owner).await?;
+    let answer = Desk::new(&cx, &owner, &repo)
+        .call("branch_list", json!({}))
+        .await?;
+    assert_eq!(answer["branches"], json!([]));
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.contains("empty") && step.contains("file_write_branch"));
+    Ok(())
+}
+
+async fn odd_parts_are_refused(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    for (args, said) in [
+        (json!({"limit": 0}), "`limit` must be from 1 to 100, not 0"),
+        (
+            json!({"limit": 101}),
+            "`limit` must be from 1 to 100, not 101",
+        ),
+        (
+            json!({"page": 0}),
+            "`page` is counted from 1, so it cannot be 0",
+        ),
+        (
+            json!({"limit": -1}),
+            "branch_list: `limit` must be a whole number, not `-1`",
+        ),
+    ] {
+        let error = desk.refused("branch_list", args).await;
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (ErrorCode::Invalid, said)
+        );
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blue_core::{
     clock::SystemClock,
     forge::{
+        allow::Allow,
         model::Host,
         open::{Forges, Settings},
         token::Vars,
@@ -14,6 +15,7 @@ use blue_core::{
 use blue_testkit::{Cx as Lab, Repo, Result, User};
 use blue_tools::{Cx, ErrorCode, ToolError, tools};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 /// One user's tools; the repository of the test is filled in where none is named
 pub(crate) struct Desk {
@@ -43,8 +45,18 @@ impl Desk {
         repo: &Repo,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
+        Self::at(&lab.lab.server().url, lab, user, repo, change)
+    }
+
+    /// The same through something that stands before the server
+    pub(crate) fn at(
+        url: &Url,
+        lab: &Lab,
+        user: &User,
+        repo: &Repo,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let home = tempfile::tempdir().expect("a folder can be made");
-        let url = &lab.lab.server().url;
         let host = Host::of_url(url).expect("a server's URL has a host");
         let (kind, api) = if lab.backend.is_github() {
             ("github", "api/v3")
@@ -61,8 +73,8 @@ impl Desk {
         let mut settings = Settings {
             home: home.path().to_owned(),
             vars: Vars::default(),
+            allow: Allow::everything(),
             http: HttpConfig::default(),
-            allow: blue_core::forge::allow::Allow::everything(),
             cache: false,
             git_credentials: false,
             ssh_aliases: false,

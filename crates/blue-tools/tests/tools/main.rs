@@ -26,8 +26,20 @@ macro_rules! on_every_forge {
     };
 }
 
+mod branch_delete;
 mod branch_list;
+mod branch_protection_get;
 mod desk;
 mod dir_list;
 mod file_delete;
+mod file_read;
+mod file_write_branch;
+mod pr_create;
 mod pr_list;
+mod pr_merge;
+mod pr_verify;
+mod proxy;
+mod repo_status;
+mod surface;
+mod tag_create;
+mod workflow_run_status;

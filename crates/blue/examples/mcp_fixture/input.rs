@@ -57,7 +57,11 @@ fn roots() -> Value {
 /// What the user said to a question
 pub(crate) fn said(answers: &BTreeMap<String, Value>, key: &str, field: &str) -> Option<String> {
     let value = answers.get(key)?.get("content")?.get(field)?;
-    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    Some(
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned),
+    )
 }
 
 fn ask(requests: Value, state: Option<String>) -> Result<CallToolResponse, ErrorData> {
@@ -70,7 +74,9 @@ fn ask(requests: Value, state: Option<String>) -> Result<CallToolResponse, Error
 
 fn done(text: &str) -> Result<CallToolResponse, ErrorData> {
     let content = json!([{"type": "text", "text": text}]);
-    Ok(CallToolResponse::Complete(made(json!({"resultType": "complete", "content": content}))?))
+    Ok(CallToolResponse::Complete(made(
+        json!({"resultType": "complete", "content": content}),
+    )?))
 }
 
 /// A call of one of the `test_input_required_result_…` tools
@@ -86,11 +92,16 @@ pub(crate) fn call(
         let message = "the request state was changed on its way";
         return Err(ErrorData::invalid_params(message, None));
     }
-    let what = request.name.trim_start_matches("test_input_required_result_");
+    let what = request
+        .name
+        .trim_start_matches("test_input_required_result_");
     match what {
         "elicitation" => match said(answers, "user_name", "name") {
             Some(name) => done(&format!("Hello, {name}!")),
-            None => ask(json!({"user_name": question("What is your name?", "name")}), None),
+            None => ask(
+                json!({"user_name": question("What is your name?", "name")}),
+                None,
+            ),
         },
         "sampling" => match answers.get("capital_question") {
             Some(answer) => done(&format!("The model says: {}", answer["content"]["text"])),

@@ -4,6 +4,8 @@
 //! whether the transport carries them. `mcp-fixture [ADDR]` prints its address and runs until it
 //! is ended. Sessions are on here, unlike in Blue: older clients can be asked back only within one.
 
+#![expect(deprecated, reason = "the older revisions have logging")]
+
 #[path = "../../src/mcp/door/mod.rs"]
 #[expect(dead_code, reason = "Blue uses the rest of it")]
 mod door;

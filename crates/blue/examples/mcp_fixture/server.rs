@@ -49,14 +49,14 @@ type Answer<T> = Result<T, ErrorData>;
 
 /// The suite speaks JSON, so the answers are written in it
 pub(crate) fn made<T: DeserializeOwned>(value: Value) -> Answer<T> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 fn missing(what: &str, name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("no such {what}: {name}"), None)
 }
 
-#[expect(deprecated, reason = "older revisions have these requests")]
 impl ServerHandler for Fixture {
     fn get_info(&self) -> ServerConfig {
         let capabilities = json!({
@@ -79,7 +79,9 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Answer<ListToolsResult> {
-        made(json!({"tools": tools::list(), "ttlMs": 1000, "cacheScope": "public"}))
+        made(
+            json!({"resultType": "complete", "tools": tools::list(), "ttlMs": 1000, "cacheScope": "public"}),
+        )
     }
 
     async fn call_tool(
@@ -97,13 +99,15 @@ impl ServerHandler for Fixture {
     ) -> Answer<ListPromptsResult> {
         let argument = |name: &str| json!({"name": name, "description": name, "required": true});
         let prompt = |name: &str, arguments: Value| json!({"name": name, "description": name, "arguments": arguments});
-        made(json!({"ttlMs": 1000, "cacheScope": "public", "prompts": [
-            prompt("test_simple_prompt", json!([])),
-            prompt("test_prompt_with_arguments", json!([argument("arg1"), argument("arg2")])),
-            prompt("test_prompt_with_embedded_resource", json!([argument("resourceUri")])),
-            prompt("test_prompt_with_image", json!([])),
-            prompt("test_input_required_result_prompt", json!([])),
-        ]}))
+        made(
+            json!({"resultType": "complete", "ttlMs": 1000, "cacheScope": "public", "prompts": [
+                prompt("test_simple_prompt", json!([])),
+                prompt("test_prompt_with_arguments", json!([argument("arg1"), argument("arg2")])),
+                prompt("test_prompt_with_embedded_resource", json!([argument("resourceUri")])),
+                prompt("test_prompt_with_image", json!([])),
+                prompt("test_input_required_result_prompt", json!([])),
+            ]}),
+        )
     }
 
     async fn get_prompt(
@@ -135,7 +139,8 @@ impl ServerHandler for Fixture {
             "test_input_required_result_prompt" => {
                 let answers = request.input_responses.unwrap_or_default();
                 let Some(context) = crate::input::said(&answers, "user_context", "context") else {
-                    let asked = crate::input::question("What context should the prompt use?", "context");
+                    let asked =
+                        crate::input::question("What context should the prompt use?", "context");
                     let asked = json!({"resultType": "input_required", "inputRequests": {"user_context": asked}});
                     return Ok(GetPromptResponse::InputRequired(made(asked)?));
                 };
@@ -147,7 +152,9 @@ impl ServerHandler for Fixture {
             .into_iter()
             .map(|content| json!({"role": "user", "content": content}))
             .collect();
-        Ok(GetPromptResponse::Complete(made(json!({"messages": messages, "resultType": "complete"}))?))
+        Ok(GetPromptResponse::Complete(made(
+            json!({"messages": messages, "resultType": "complete"}),
+        )?))
     }
 
     async fn list_resources(
@@ -156,11 +163,13 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Answer<ListResourcesResult> {
         let resource = |uri: &str, kind: &str| json!({"uri": uri, "name": uri, "description": uri, "mimeType": kind});
-        made(json!({"ttlMs": 1000, "cacheScope": "public", "resources": [
-            resource("test://static-text", "text/plain"),
-            resource("test://static-binary", "image/png"),
-            resource("test://watched-resource", "text/plain"),
-        ]}))
+        made(
+            json!({"resultType": "complete", "ttlMs": 1000, "cacheScope": "public", "resources": [
+                resource("test://static-text", "text/plain"),
+                resource("test://static-binary", "image/png"),
+                resource("test://watched-resource", "text/plain"),
+            ]}),
+        )
     }
 
     async fn list_resource_templates(
@@ -168,10 +177,12 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Answer<ListResourceTemplatesResult> {
-        made(json!({"ttlMs": 1000, "cacheScope": "public", "resourceTemplates": [{
-            "uriTemplate": "test://template/{id}/data", "name": "template", "description": "by id",
-            "mimeType": "application/json"
-        }]}))
+        made(
+            json!({"resultType": "complete", "ttlMs": 1000, "cacheScope": "public", "resourceTemplates": [{
+                "uriTemplate": "test://template/{id}/data", "name": "template", "description": "by id",
+                "mimeType": "application/json"
+            }]}),
+        )
     }
 
     async fn read_resource(
@@ -180,21 +191,31 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Answer<ReadResourceResponse> {
         let uri = request.uri.as_str();
-        let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
+        let id = uri
+            .strip_prefix("test://template/")
+            .and_then(|rest| rest.strip_suffix("/data"));
         let contents = match (uri, id) {
             ("test://static-text", _) => json!({
                 "uri": uri, "mimeType": "text/plain",
                 "text": "This is the content of the static text resource."
             }),
-            ("test://static-binary", _) => json!({"uri": uri, "mimeType": "image/png", "blob": PIXEL}),
-            ("test://watched-resource", _) => json!({"uri": uri, "mimeType": "text/plain", "text": "watched"}),
+            ("test://static-binary", _) => {
+                json!({"uri": uri, "mimeType": "image/png", "blob": PIXEL})
+            }
+            ("test://watched-resource", _) => {
+                json!({"uri": uri, "mimeType": "text/plain", "text": "watched"})
+            }
             (_, Some(id)) => {
-                let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+                let data =
+                    json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
                 json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
             }
             _ => {
                 let data = json!({"uri": uri});
-                return Err(ErrorData::resource_not_found("there is no such resource", Some(data)));
+                return Err(ErrorData::resource_not_found(
+                    "there is no such resource",
+                    Some(data),
+                ));
             }
         };
         let result = json!({"contents": [contents], "ttlMs": 1000, "cacheScope": "public", "resultType": "complete"});
@@ -206,7 +227,9 @@ impl ServerHandler for Fixture {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Answer<CompleteResult> {
-        made(json!({"resultType": "complete", "completion": {"values": ["paris", "park"], "total": 2, "hasMore": false}}))
+        made(
+            json!({"resultType": "complete", "completion": {"values": ["paris", "park"], "total": 2, "hasMore": false}}),
+        )
     }
 
     async fn set_level(

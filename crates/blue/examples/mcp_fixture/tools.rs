@@ -134,12 +134,16 @@ pub(crate) async fn call(
         "test_trigger_prompt_change" => changed(fixture, Changed::Prompts),
         "test_sampling" => {
             let content = text(&given("prompt").unwrap_or_default());
-            let params = json!({"messages": [{"role": "user", "content": content}], "maxTokens": 100});
+            let params =
+                json!({"messages": [{"role": "user", "content": content}], "maxTokens": 100});
             let asked = ServerRequest::CreateMessageRequest(made(
                 json!({"method": "sampling/createMessage", "params": params}),
             )?);
             let said = asked_back(&context.peer, asked).await?;
-            vec![text(&format!("LLM response: {}", said["content"]["text"].as_str().unwrap_or_default()))]
+            vec![text(&format!(
+                "LLM response: {}",
+                said["content"]["text"].as_str().unwrap_or_default()
+            ))]
         }
         "test_elicitation" => {
             let message = given("message").unwrap_or_default();
@@ -184,7 +188,12 @@ pub(crate) async fn call(
             let said = elicit(&context.peer, "Choose", properties, json!([])).await?;
             vec![text(&format!("Elicitation completed: {said}"))]
         }
-        other => return Err(ErrorData::invalid_params(format!("no tool `{other}`"), None)),
+        other => {
+            return Err(ErrorData::invalid_params(
+                format!("no tool `{other}`"),
+                None,
+            ));
+        }
     };
     let mut result = json!({"resultType": "complete", "content": content});
     if failed {
@@ -198,11 +207,14 @@ fn changed(fixture: &Fixture, what: Changed) -> Vec<Value> {
     vec![text(&format!("{listeners} were told."))]
 }
 
-#[expect(deprecated, reason = "older revisions have logging")]
 async fn log(context: &RequestContext<RoleServer>) {
     // Newer clients ask for it with each request; older ones once, and get it unasked.
     let wanted = context.meta.protocol_version().is_none() || context.meta.log_level().is_some();
-    for said in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+    for said in [
+        "Tool execution started",
+        "Tool processing data",
+        "Tool execution completed",
+    ] {
         if wanted {
             let param = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(said));
             let _ = context.peer.notify_logging_message(param).await;
@@ -225,7 +237,10 @@ async fn progress(context: &RequestContext<RoleServer>) {
 /// Ask the client, as the older revisions do
 async fn asked_back(peer: &Peer<RoleServer>, request: ServerRequest) -> Result<Value, ErrorData> {
     let failed = |error: String| ErrorData::internal_error(error, None);
-    let result = peer.send_request(request).await.map_err(|error| failed(error.to_string()))?;
+    let result = peer
+        .send_request(request)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     match result {
         ClientResult::EmptyResult(_) => Ok(json!({})),
         other => serde_json::to_value(other).map_err(|error| failed(error.to_string())),

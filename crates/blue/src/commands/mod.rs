@@ -92,17 +92,14 @@ impl<E: Into<ToolError>> From<E> for Stop {
 
 /// Run a command to its end
 pub(crate) fn run(call: Call, cx: &Cx) -> Result<(), Stop> {
-    let command = match call {
-        Call::Tool(call) => return finish(tools::run(cx, call)),
-        Call::Command(command) => command,
-    };
-    match command {
-        Command::Up(args) => finish(up::run(cx, args)),
-        Command::Mcp(args) => mcp::run(cx, &args),
-        Command::Forge(command) => finish(forge::run(cx, command)),
-        Command::Sandbox(args) => finish(sandbox::run(cx, args)),
-        Command::Completions(args) => completions::run(cx, &args),
-        Command::Man(args) => man::run(cx, args),
+    match call {
+        Call::Tool(call) => finish(tools::run(cx, call)),
+        Call::Command(Command::Up(args)) => finish(up::run(cx, args)),
+        Call::Command(Command::Mcp(args)) => mcp::run(cx, &args),
+        Call::Command(Command::Forge(command)) => finish(forge::run(cx, command)),
+        Call::Command(Command::Sandbox(args)) => finish(sandbox::run(cx, args)),
+        Call::Command(Command::Completions(args)) => completions::run(cx, &args),
+        Call::Command(Command::Man(args)) => man::run(cx, args),
     }
 }
 

@@ -17,6 +17,7 @@ use blue_tools::{Answer, Effect, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
 use layout::{Look, laid_out, paint};
 use serde::Serialize;
+pub(crate) use steps::{quoted, typed};
 use terminal_size::{Width, terminal_size_of};
 pub(crate) use wait::News;
 
@@ -85,7 +86,7 @@ impl Screen {
         }
         out(&laid_out(&answer.page, self.look))?;
         for step in &answer.next_steps {
-            let line = format!("next: {}", clean_line(&steps::typed(step)));
+            let line = format!("next: {}", clean_line(&typed(step)));
             err(&(paint(&line, Style::Dim, self.colour_err) + "\n"))?;
         }
         Ok(())
@@ -148,7 +149,7 @@ fn error_text(error: &ToolError, colour: bool) -> String {
     let chain = error.chain().join(": ");
     let mut text = labelled("error", Style::Bad, &chain, colour);
     if let Some(hint) = &error.hint {
-        text += &labelled("hint", Style::Bold, hint, colour);
+        text += &labelled("hint", Style::Bold, &typed(hint), colour);
     }
     text
 }

@@ -3,7 +3,7 @@
 use blue_tools::{AnyTool, tools};
 
 /// `Merge with pr_merge index=12` → ``Merge with `blue pr merge 12` ``
-pub(super) fn typed(step: &str) -> String {
+pub(crate) fn typed(step: &str) -> String {
     let mut words = step.split(' ').peekable();
     let mut out: Vec<String> = Vec::new();
     while let Some(word) = words.next() {

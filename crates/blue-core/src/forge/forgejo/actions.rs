@@ -215,6 +215,7 @@ impl Forgejo {
             404 if message.contains("page not found") || !self.has_runs(repo).await? => {
                 Err(ForgeError::Unsupported {
                     message: format!("this version of {} gives no job logs", self.rest.host()),
+                    status: Some(404),
                 })
             }
             206 => {
@@ -256,7 +257,10 @@ impl Forgejo {
                         self.rest.host()
                     )
                 };
-                Err(ForgeError::Unsupported { message })
+                Err(ForgeError::Unsupported {
+                    message,
+                    status: Some(404),
+                })
             }
             other => other,
         }

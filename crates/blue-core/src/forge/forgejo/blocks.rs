@@ -52,6 +52,7 @@ pub(super) fn read(answer: Answer) -> Refusal {
         Refusal::Final(ForgeError::NotMergeable {
             reason,
             message: answer.message_or_reason(),
+            status: Some(status),
         })
     };
     match status {
@@ -65,7 +66,13 @@ pub(super) fn read(answer: Answer) -> Refusal {
 }
 
 fn conflict(answer: &Answer, low: &str, message: String) -> Refusal {
-    let conflict = |kind, message| Refusal::Final(ForgeError::Conflict { kind, message });
+    let conflict = |kind, message| {
+        Refusal::Final(ForgeError::Conflict {
+            kind,
+            message,
+            status: Some(answer.status.as_u16()),
+        })
+    };
     if low.contains("head out of date") {
         return conflict(ConflictKind::HeadMoved { current: None }, message);
     }
@@ -85,6 +92,7 @@ fn conflict(answer: &Answer, low: &str, message: String) -> Refusal {
         return Refusal::Final(ForgeError::NotMergeable {
             reason: MergeBlock::Conflict,
             message,
+            status: Some(answer.status.as_u16()),
         });
     }
     conflict(ConflictKind::Other, answer.message_or_reason())
@@ -124,6 +132,7 @@ pub(super) fn still_checking(host: &Host, message: &str) -> ForgeError {
         } else {
             message.to_owned()
         },
+        status: None,
     }
 }
 
@@ -138,7 +147,9 @@ mod tests {
     fn reason(status: u16, message: &str) -> Option<MergeBlock> {
         let body = serde_json::json!({"message": message, "url": "http://x"}).to_string();
         match refusal(status, &body) {
-            Refusal::Final(ForgeError::NotMergeable { reason, message: m }) => {
+            Refusal::Final(ForgeError::NotMergeable {
+                reason, message: m, ..
+            }) => {
                 assert!(m.contains(message), "{m} keeps {message}");
                 Some(reason)
             }
@@ -241,7 +252,11 @@ mod tests {
     #[test]
     fn a_conflict_object_is_made_readable() {
         let body = r#"{"Style":"merge","StdOut":"Auto-merging a.txt\nCONFLICT (content): Merge conflict in a.txt\nAutomatic merge failed","StdErr":"","Err":{}}"#;
-        let Refusal::Final(ForgeError::NotMergeable { reason, message }) = refusal(409, body)
+        let Refusal::Final(ForgeError::NotMergeable {
+            reason,
+            message,
+            status: Some(409),
+        }) = refusal(409, body)
         else {
             panic!("not a conflict");
         };

@@ -8,7 +8,7 @@ use crate::forge::{
     model::{Branch, Listing, Page, RepoId},
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct WireBranch {
     pub(super) name: String,
     pub(super) commit: Option<wire::CommitRef>,
@@ -37,7 +37,7 @@ impl Forgejo {
         let listing = self
             .repo_get(repo, &["branches"])
             .what(format!("repository `{repo}`"))
-            .page::<WireBranch>(page, self.cap().await)
+            .page::<WireBranch>(page, self.cap_for(page).await)
             .await?;
         Ok(Listing {
             items: self.branches(listing.items)?,
@@ -55,7 +55,7 @@ impl Forgejo {
         self.branches(rows)
     }
 
-    fn branches(&self, rows: Vec<WireBranch>) -> Result<Vec<Branch>> {
+    pub(super) fn branches(&self, rows: Vec<WireBranch>) -> Result<Vec<Branch>> {
         rows.into_iter()
             // A branch that is being deleted has no commit any more.
             .filter(|row| row.commit.is_some())
@@ -63,7 +63,7 @@ impl Forgejo {
             .collect()
     }
 
-    fn branch_of(&self, row: &WireBranch) -> Result<Branch> {
+    pub(super) fn branch_of(&self, row: &WireBranch) -> Result<Branch> {
         let id = row.commit.as_ref().map_or("", wire::CommitRef::sha);
         Ok(Branch {
             name: row.name.clone(),
@@ -83,12 +83,17 @@ impl Forgejo {
 
     /// The branch, or `None` when it, but maybe also its repository, is not there
     pub(super) async fn branch_if_any(&self, repo: &RepoId, name: &str) -> Result<Option<Branch>> {
+        let row = self.row_if_any(repo, name).await?;
+        row.map(|row| self.branch_of(&row)).transpose()
+    }
+
+    pub(super) async fn row_if_any(&self, repo: &RepoId, name: &str) -> Result<Option<WireBranch>> {
         // Names that no branch can have would ask for something else.
         if !plausible_ref(name) {
             return Ok(None);
         }
         match self.wire_branch(repo, name).await {
-            Ok(row) => Ok(Some(self.branch_of(&row)?)),
+            Ok(row) => Ok(Some(row)),
             Err(ForgeError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -112,6 +117,7 @@ impl Forgejo {
         if !good_branch(name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
+                status: None,
             });
         }
         let start = self.resolve_rev(repo, from).await?;
@@ -132,6 +138,7 @@ impl Forgejo {
                 Err(ForgeError::Conflict {
                     kind: ConflictKind::Exists,
                     message: answer.message(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             409 => {
@@ -143,6 +150,7 @@ impl Forgejo {
                         ConflictKind::NameClash
                     },
                     message: answer.message_or_reason(),
+                    status: Some(answer.status.as_u16()),
                 })
             }
             422 => Err(ForgeError::Invalid {
@@ -150,6 +158,7 @@ impl Forgejo {
                     "`{name}` is not a branch name: {}",
                     answer.message_or_reason()
                 ),
+                status: Some(answer.status.as_u16()),
             }),
             // A protected glob that the caller may not push to: no text, or the hook's.
             500 if answer.message().is_empty() || answer.message().contains("protected") => {
@@ -161,6 +170,7 @@ impl Forgejo {
                     } else {
                         said
                     },
+                    status: Some(answer.status.as_u16()),
                 })
             }
             500 if answer.message().contains("does not exist") => {

@@ -61,6 +61,7 @@ impl Forgejo {
             return Err(ForgeError::NotFound {
                 host: self.rest.host().clone(),
                 what: format!("branch `{name}` of `{repo}` (the repository is empty)"),
+                status: None,
             });
         }
         let branch = self.read_branch(repo, &name).await?;

@@ -101,6 +101,7 @@ impl Forgejo {
             EntryKind::Submodule => {
                 return Err(ForgeError::Invalid {
                     message: format!("`{path}` is a submodule, not a file"),
+                    status: None,
                 });
             }
             EntryKind::File => {
@@ -231,6 +232,7 @@ pub(super) fn checked_path(path: &str) -> Result<&str> {
     let wrong = |why: &str| {
         Err(ForgeError::Invalid {
             message: format!("`{}` {why}", crate::text::clean_line(path)),
+            status: None,
         })
     };
     if path.starts_with('/') {

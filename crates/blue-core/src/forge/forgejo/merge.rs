@@ -132,6 +132,7 @@ impl Forgejo {
                 message: "a merge that waits for checks cannot be pinned to a commit: \
                           the forge would merge whatever is there by then"
                     .to_owned(),
+                status: None,
             });
         }
         let mut pr = self.read_pr(repo, number).await?;
@@ -158,9 +159,10 @@ impl Forgejo {
                 return self.merged(repo, pr, opts, false).await;
             }
             watch.look(&pr);
-            let message = match refusal {
-                Refusal::TryAgain(message) | Refusal::BaseMoved(message) => message,
-                Refusal::AlreadyMerged => String::new(),
+            let (message, status) = match refusal {
+                Refusal::TryAgain(message) => (message, 405),
+                Refusal::BaseMoved(message) => (message, 409),
+                Refusal::AlreadyMerged => (String::new(), 405),
                 Refusal::Final(error) => return Err(self.finished(repo, &pr, opts, error).await),
             };
             if pr.state == PrState::Closed {
@@ -168,10 +170,10 @@ impl Forgejo {
             }
             check_pin(&pr, opts)?;
             if let Some(error) = settled(&watch, &message) {
-                return Err(error);
+                return Err(error.answered(status));
             }
             if Instant::now() >= end {
-                return Err(blocks::still_checking(self.rest.host(), &message));
+                return Err(blocks::still_checking(self.rest.host(), &message).answered(status));
             }
             sleep(POLL.min(end.duration_since(Instant::now()))).await;
         }
@@ -270,15 +272,18 @@ impl Forgejo {
         opts: &MergeOpts,
         error: ForgeError,
     ) -> ForgeError {
-        match error {
+        let status = error.status();
+        let known = match error {
             ForgeError::Conflict {
                 kind: ConflictKind::HeadMoved { .. },
                 message,
+                ..
             } => ForgeError::Conflict {
                 kind: ConflictKind::HeadMoved {
                     current: pr.head.sha.clone(),
                 },
                 message,
+                status: None,
             },
             ForgeError::NotFound { .. } if pr.state == PrState::Closed => closed(pr),
             // Only site admins get to see the text of a 500, so a look at the facts must do.
@@ -292,6 +297,7 @@ impl Forgejo {
                 ForgeError::NotMergeable {
                     reason: MergeBlock::FastForward,
                     message,
+                    status: None,
                 }
             }
             ForgeError::Unexpected { status: 500, .. }
@@ -303,10 +309,12 @@ impl Forgejo {
                         "pull request #{} is blocked by an open dependency",
                         pr.number
                     ),
+                    status: None,
                 }
             }
             other => other,
-        }
+        };
+        known.answered(status)
     }
 
     /// Whether the pull request waits for another; "no" also where that cannot be read
@@ -329,6 +337,7 @@ impl Forgejo {
             return Err(ForgeError::NotMergeable {
                 reason: MergeBlock::Behind,
                 message: "The head branch is behind the base branch".to_owned(),
+                status: None,
             });
         }
         Ok(())
@@ -349,6 +358,7 @@ fn closed(pr: &PullRequest) -> ForgeError {
     ForgeError::NotMergeable {
         reason: MergeBlock::Closed,
         message: format!("pull request #{} is closed", pr.number),
+        status: None,
     }
 }
 
@@ -365,6 +375,7 @@ fn check_pin(pr: &PullRequest, opts: &MergeOpts) -> Result<()> {
                 head.short(),
                 pin.short()
             ),
+            status: None,
         }),
         _ => Ok(()),
     }
@@ -388,5 +399,9 @@ fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
     } else {
         format!("{text} (the forge says: {message})")
     };
-    Some(ForgeError::NotMergeable { reason, message })
+    Some(ForgeError::NotMergeable {
+        reason,
+        message,
+        status: None,
+    })
 }

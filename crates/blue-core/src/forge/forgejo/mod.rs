@@ -4,10 +4,12 @@
 
 mod actions;
 mod blocks;
+mod branch_prs;
 mod branches;
 mod commits;
 mod contents;
 mod merge;
+mod overview;
 mod protection;
 mod pulls;
 mod server;
@@ -27,13 +29,13 @@ use server::Server;
 use tokio::sync::OnceCell;
 
 use super::{
-    About, Endpoint, Forge, ForgeType, Result,
+    About, Endpoint, Forge, ForgeError, ForgeType, Result,
     allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run, RunFilter, Sha,
-        StatusOpts, Tag, TagOpts,
+        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
+        RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     rest::{Call, Paging, Rest},
 };
@@ -146,6 +148,10 @@ impl Forge for Forgejo {
         self.read_repository(repo).await
     }
 
+    async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
+        self.read_overview(repo, branch).await
+    }
+
     async fn list_branches(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>> {
         self.branch_page(repo, page).await
     }
@@ -191,6 +197,19 @@ impl Forge for Forgejo {
         self.find_open_pr(repo, head, base).await
     }
 
+    async fn open_prs_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>> {
+        self.open_at(repo, branch).await
+    }
+
+    async fn merged_pr_at(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        head: &Sha,
+    ) -> Result<Option<PullRequest>> {
+        self.merged_at(repo, branch, head).await
+    }
+
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         self.merge(repo, number, opts).await
     }
@@ -232,6 +251,17 @@ impl Forge for Forgejo {
         page: Page,
     ) -> Result<Listing<Commit>> {
         self.commit_page(repo, rev, path, page).await
+    }
+
+    async fn ahead(&self, repo: &RepoId, base: &str, head: &str) -> Result<u64> {
+        match self.commits_ahead(repo, base, head).await {
+            // An old server compares in another way, which takes nothing but ids.
+            Err(ForgeError::NotFound { .. }) if Sha::parse(base).is_err() => {
+                let base = self.resolve_rev(repo, base).await?;
+                self.commits_ahead(repo, base.as_str(), head).await
+            }
+            other => other,
+        }
     }
 
     async fn compare(&self, repo: &RepoId, base: &str, head: &str) -> Result<Comparison> {

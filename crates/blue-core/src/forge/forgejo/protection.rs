@@ -11,7 +11,7 @@ use crate::forge::{
 #[derive(Debug, Deserialize, Default)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "the server's own shape")]
-struct Rule {
+pub(super) struct Rule {
     #[serde(rename = "rule_name", deserialize_with = "wire::or_default")]
     own_name: String,
     /// What older servers have instead
@@ -42,6 +42,10 @@ struct Rule {
     block_on_outdated_branch: bool,
     #[serde(deserialize_with = "wire::or_default")]
     block_on_rejected_reviews: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    block_on_official_review_requests: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    ignore_stale_approvals: bool,
 }
 
 impl Rule {
@@ -58,7 +62,7 @@ impl Rule {
             || glob::matches(self.name(), branch, Some('/'))
     }
 
-    fn into_model(self, row: Option<&WireBranch>) -> Protection {
+    pub(super) fn into_model(self, row: Option<&WireBranch>) -> Protection {
         let who = |users: Vec<String>, teams: Vec<String>| -> Vec<String> {
             let teams = teams.into_iter().map(|team| format!("@{team}"));
             users.into_iter().chain(teams).collect()
@@ -82,13 +86,11 @@ impl Rule {
             merge_whitelist: self
                 .enable_merge_whitelist
                 .then(|| who(self.merge_whitelist_usernames, self.merge_whitelist_teams)),
-            required_checks: if self.enable_status_check {
-                self.status_check_contexts
-            } else {
-                Vec::new()
-            },
+            required_checks: required(self.enable_status_check, self.status_check_contexts),
             require_up_to_date: self.block_on_outdated_branch,
             block_on_rejected_reviews: self.block_on_rejected_reviews,
+            block_on_review_requests: self.block_on_official_review_requests,
+            ignore_stale_approvals: self.ignore_stale_approvals,
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),
@@ -110,24 +112,12 @@ impl Forgejo {
             Err(error) => return Err(error),
         };
         if !row.protected {
-            return Ok(Protection::none());
+            return Ok(unprotected(&row));
         }
         if let Some(rule) = self.rule_of(repo, branch, &row).await? {
             return Ok(rule.into_model(Some(&row)));
         }
-        Ok(Protection {
-            protected: true,
-            required_approvals: row.required_approvals,
-            required_checks: if row.enable_status_check {
-                row.status_check_contexts
-            } else {
-                Vec::new()
-            },
-            can_push: row.user_can_push,
-            can_merge: row.user_can_merge,
-            partial: true,
-            ..Protection::none()
-        })
+        Ok(told_by(row))
     }
 
     async fn rule_of(&self, repo: &RepoId, branch: &str, row: &WireBranch) -> Result<Option<Rule>> {
@@ -150,6 +140,12 @@ impl Forgejo {
 
     /// The rule that the server would take; `None` also when the caller may not see the rules
     async fn matching_rule(&self, repo: &RepoId, branch: &str) -> Result<Option<Rule>> {
+        let rules = self.visible_rules(repo).await?;
+        Ok(rules.and_then(|rules| strongest(rules, branch)))
+    }
+
+    /// All rules; `None` when the caller may not see them
+    pub(super) async fn visible_rules(&self, repo: &RepoId) -> Result<Option<Vec<Rule>>> {
         let answer = self
             .repo_get(repo, &["branch_protections"])
             .answer()
@@ -157,12 +153,60 @@ impl Forgejo {
         if matches!(answer.status.as_u16(), 401 | 403 | 404) {
             return Ok(None);
         }
-        Ok(strongest(answer.ok()?.list()?, branch))
+        answer.ok()?.list().map(Some)
+    }
+}
+
+/// What a branch and all rules of its repository tell together
+pub(super) fn combined(row: WireBranch, rules: Option<Vec<Rule>>) -> Protection {
+    if !row.protected {
+        return unprotected(&row);
+    }
+    let mut rules = rules.unwrap_or_default();
+    let named = &row.effective_branch_protection_name;
+    let rule = match rules.iter().position(|rule| rule.name() == named) {
+        Some(at) => Some(rules.swap_remove(at)),
+        None => strongest(rules, &row.name),
+    };
+    match rule {
+        Some(rule) => rule.into_model(Some(&row)),
+        None => told_by(row),
+    }
+}
+
+/// No rule, but still a caller who may or may not write
+fn unprotected(row: &WireBranch) -> Protection {
+    Protection {
+        can_push: row.user_can_push,
+        can_merge: row.user_can_merge,
+        ..Protection::none()
+    }
+}
+
+/// What the branch itself tells those who may not see its rule
+fn told_by(row: WireBranch) -> Protection {
+    Protection {
+        protected: true,
+        required_approvals: row.required_approvals,
+        required_checks: required(row.enable_status_check, row.status_check_contexts),
+        can_push: row.user_can_push,
+        can_merge: row.user_can_merge,
+        partial: true,
+        ..Protection::none()
+    }
+}
+
+/// A rule that wants checks and names none wants all there are, and at least one
+fn required(enabled: bool, contexts: Vec<String>) -> Vec<String> {
+    match enabled {
+        true if contexts.is_empty() => vec!["*".to_owned()],
+        true => contexts,
+        false => Vec::new(),
     }
 }
 
 /// Priority first, then plain names before globs, then the oldest, which is listed first
-fn strongest(rules: Vec<Rule>, branch: &str) -> Option<Rule> {
+pub(super) fn strongest(rules: Vec<Rule>, branch: &str) -> Option<Rule> {
     rules
         .into_iter()
         .filter(|rule| rule.applies_to(branch))

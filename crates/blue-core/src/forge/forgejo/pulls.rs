@@ -13,7 +13,7 @@ use crate::forge::{
 };
 
 #[derive(Debug, Deserialize)]
-struct WirePull {
+pub(super) struct WirePull {
     number: u64,
     #[serde(default, deserialize_with = "wire::or_default")]
     title: String,
@@ -27,6 +27,7 @@ struct WirePull {
     #[serde(default, deserialize_with = "wire::or_default")]
     mergeable: bool,
     merge_commit_sha: Option<String>,
+    merge_base: Option<String>,
     changed_files: Option<u64>,
     head: Option<WireSide>,
     base: Option<WireSide>,
@@ -85,6 +86,8 @@ impl From<WirePull> for PullRequest {
         } else {
             PrState::Open
         };
+        let base_repo = row.base.as_ref().and_then(|base| base.repo.as_ref());
+        let archived = base_repo.is_some_and(|repo| repo.archived);
         Self {
             number: row.number,
             draft: row.draft.unwrap_or_else(|| has_draft_prefix(&row.title)),
@@ -99,6 +102,9 @@ impl From<WirePull> for PullRequest {
             } else {
                 Mergeable::Unknown
             },
+            merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
+            blocked: false,
+            archived,
             merge_sha: row
                 .merge_commit_sha
                 .filter(|_| row.merged)
@@ -167,7 +173,7 @@ impl Forgejo {
     ) -> Result<Listing<PullRequest>> {
         let result = if filter.head.is_none() && filter.base.is_none() {
             self.pulls_call(repo, filter)
-                .page::<WirePull>(page, self.cap().await)
+                .page::<WirePull>(page, self.cap_for(page).await)
                 .await
                 .map(|listing| Listing {
                     items: listing.items.into_iter().map(Into::into).collect(),
@@ -207,7 +213,11 @@ impl Forgejo {
             .collect())
     }
 
-    fn pulls_call(&self, repo: &RepoId, filter: &PrFilter) -> crate::forge::rest::Call<'_> {
+    pub(super) fn pulls_call(
+        &self,
+        repo: &RepoId,
+        filter: &PrFilter,
+    ) -> crate::forge::rest::Call<'_> {
         let state = match filter.state {
             PrStateFilter::Open => "open",
             PrStateFilter::Closed => "closed",
@@ -219,11 +229,12 @@ impl Forgejo {
     }
 
     /// Why the list itself is not there: an empty repository has no pull requests, and that is all
-    async fn no_pulls(&self, repo: &RepoId) -> Result<()> {
+    pub(super) async fn no_pulls(&self, repo: &RepoId) -> Result<()> {
         let found = self.wire_repo(repo).await?;
         if found.has_pull_requests == Some(false) {
             return Err(ForgeError::Unsupported {
                 message: format!("pull requests are switched off in `{repo}`"),
+                status: Some(404),
             });
         }
         if found.empty {
@@ -232,6 +243,7 @@ impl Forgejo {
         Err(ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: format!("pull requests of `{repo}`"),
+            status: Some(404),
         })
     }
 
@@ -259,11 +271,13 @@ impl Forgejo {
         if opts.title.trim().is_empty() {
             return Err(ForgeError::Invalid {
                 message: "a pull request needs a title".to_owned(),
+                status: None,
             });
         }
         if head == opts.base {
             return Err(ForgeError::Invalid {
                 message: format!("`{head}` cannot be merged into itself"),
+                status: None,
             });
         }
         self.refuse_empty(repo, head, &opts.base).await?;
@@ -293,6 +307,7 @@ impl Forgejo {
                     "a pull request from `{head}` to `{}` exists already{number}",
                     opts.base
                 ),
+                status: Some(409),
             });
         }
         let pull: WirePull = self.explain(repo, answer.ok()).await?.json()?;
@@ -309,6 +324,7 @@ impl Forgejo {
                     Err(ForgeError::NotFound {
                         host: self.rest.host().clone(),
                         what: format!("branch `{head}`"),
+                        status: Some(404),
                     })
                 }
                 other => other,
@@ -325,6 +341,7 @@ impl Forgejo {
         if ahead == 0 {
             return Err(ForgeError::Invalid {
                 message: format!("nothing to merge: `{head}` has no commit that `{base}` has not"),
+                status: None,
             });
         }
         Ok(())
@@ -411,7 +428,7 @@ fn own_branch<'a>(head: &'a str, repo: &RepoId) -> &'a str {
     }
 }
 
-fn fits(pr: &PullRequest, repo: &RepoId, filter: &PrFilter) -> bool {
+pub(super) fn fits(pr: &PullRequest, repo: &RepoId, filter: &PrFilter) -> bool {
     let same = |a: &RepoId, b: &RepoId| a.to_string().eq_ignore_ascii_case(&b.to_string());
     // After a rename the base has another name than was asked for.
     let home = pr.base.repo.as_ref().unwrap_or(repo);

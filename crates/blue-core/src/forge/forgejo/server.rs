@@ -5,11 +5,13 @@ use tokio::join;
 use super::{Forgejo, wire};
 use crate::forge::{
     About, Flavor, ForgeError, Result,
-    model::{Identity, RepoId, Repository},
+    model::{Identity, Page, RepoId, Repository},
 };
 
 /// Rows per page where the server does not tell
-const DEFAULT_CAP: u32 = 50;
+pub(super) const DEFAULT_CAP: u32 = 50;
+/// Rows that every server gives unless it was set up to be stingy
+pub(super) const SMALL_PAGE: u32 = 30;
 
 /// What was learnt about the server at the first need
 #[derive(Debug, Clone)]
@@ -48,6 +50,14 @@ impl Forgejo {
     /// The most rows the server gives in one page
     pub(super) async fn cap(&self) -> u32 {
         self.server().await.map_or(DEFAULT_CAP, |s| s.cap)
+    }
+
+    /// The same for a list whose links tell where it goes on: a small page needs no question
+    pub(super) async fn cap_for(&self, page: Page) -> u32 {
+        if page.limit <= SMALL_PAGE {
+            return SMALL_PAGE;
+        }
+        self.cap().await
     }
 
     pub(super) async fn about_server(&self) -> Result<About> {
@@ -149,6 +159,7 @@ impl Forgejo {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what,
+            status: Some(404),
         }
     }
 

@@ -73,6 +73,7 @@ impl Forgejo {
         if !plausible_ref(&opts.name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a tag name", clean_line(&opts.name)),
+                status: None,
             });
         }
         let target = self.resolve_rev(repo, &opts.target).await?;
@@ -93,11 +94,16 @@ impl Forgejo {
             409 => Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message: answer.message_or_reason(),
+                status: Some(answer.status.as_u16()),
             }),
-            500 if message.contains("name is not valid") => Err(ForgeError::Invalid { message }),
+            500 if message.contains("name is not valid") => Err(ForgeError::Invalid {
+                message,
+                status: Some(answer.status.as_u16()),
+            }),
             422 if message.contains("protected") => Err(ForgeError::Forbidden {
                 host: self.rest.host().clone(),
                 message,
+                status: Some(answer.status.as_u16()),
             }),
             _ => self.explain(repo, Err(answer.into_error())).await,
         }

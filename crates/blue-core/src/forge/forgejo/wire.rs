@@ -76,7 +76,7 @@ pub(super) struct Repo {
     #[serde(default, deserialize_with = "or_default")]
     fork: bool,
     #[serde(default, deserialize_with = "or_default")]
-    archived: bool,
+    pub(super) archived: bool,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) empty: bool,
     pub(super) has_pull_requests: Option<bool>,
@@ -126,7 +126,7 @@ impl Repo {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct CommitRef {
     #[serde(default, deserialize_with = "or_default")]
     sha: String,

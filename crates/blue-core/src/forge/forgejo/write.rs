@@ -139,6 +139,7 @@ impl Forgejo {
             return Err(ForgeError::NotFound {
                 host: self.rest.host().clone(),
                 what: format!("branch `{}` of `{repo}`", opts.branch),
+                status: Some(404),
             });
         };
         // By name, so that branch and commit are made in one go.
@@ -197,6 +198,7 @@ impl Forgejo {
                     return Err(ForgeError::Conflict {
                         kind: ConflictKind::Exists,
                         message: format!("`{to}` exists already"),
+                        status: None,
                     });
                 }
                 let content = content.as_deref();
@@ -228,6 +230,7 @@ impl Forgejo {
                     "{} cannot move `{from}`, which is not a plain file",
                     self.rest.host()
                 ),
+                status: None,
             });
         }
         if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
@@ -270,6 +273,7 @@ impl Forgejo {
             }
             At::Entry(_) | At::Dir(_) => Err(ForgeError::Invalid {
                 message: format!("`{path}` is a directory, not a file"),
+                status: None,
             }),
         }
     }
@@ -353,6 +357,7 @@ impl Forgejo {
                     parent.sha(),
                     sha.short()
                 ),
+                status: None,
             });
         }
         let mut outcome = self.outcome(repo, sha, place, files);
@@ -413,6 +418,7 @@ impl Forgejo {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: format!("`{path}` in `{repo}`"),
+            status: Some(404),
         }
     }
 }
@@ -428,6 +434,7 @@ fn plan_write(
     if let Some((_, EntryKind::Submodule)) = now {
         return Err(ForgeError::Invalid {
             message: format!("`{path}` is a submodule, not a file"),
+            status: None,
         });
     }
     let operations = if same {
@@ -467,6 +474,7 @@ fn delete(path: &str, sha: Sha) -> Operation {
 fn nothing_given() -> ForgeError {
     ForgeError::Invalid {
         message: "a commit needs at least one file".to_owned(),
+        status: None,
     }
 }
 
@@ -485,11 +493,13 @@ fn check(opts: &CommitOpts) -> Result<()> {
             if checked_path(path)?.is_empty() {
                 return Err(ForgeError::Invalid {
                     message: "the root of the repository is a directory, not a file".to_owned(),
+                    status: None,
                 });
             }
             if !seen.insert(path) {
                 return Err(ForgeError::Invalid {
                     message: format!("`{path}` is named twice in one commit"),
+                    status: None,
                 });
             }
         }
@@ -513,6 +523,7 @@ fn expected(path: &str, expect: &Expect, now: Option<&Sha>) -> Result<()> {
             current: now.cloned(),
         },
         message,
+        status: None,
     })
 }
 
@@ -523,6 +534,7 @@ fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
             current: now.cloned(),
         },
         message: format!("branch `{branch}` is {at}, not at {expected}"),
+        status: None,
     }
 }
 

@@ -42,6 +42,11 @@ enum Meaning {
 
 impl Forgejo {
     pub(super) async fn write_error(&self, sent: &Sent<'_>, answer: Answer) -> ForgeError {
+        let status = answer.status.as_u16();
+        self.why(sent, answer).await.answered(status)
+    }
+
+    async fn why(&self, sent: &Sent<'_>, answer: Answer) -> ForgeError {
         let message = answer.message_or_reason();
         match meaning(answer.status.as_u16(), &message) {
             Meaning::Stale {
@@ -52,6 +57,7 @@ impl Forgejo {
             Meaning::NameClash => ForgeError::Conflict {
                 kind: ConflictKind::NameClash,
                 message,
+                status: None,
             },
             // A branch that exists was not there a moment ago.
             Meaning::Race | Meaning::BranchExists => self.head_moved(sent, message).await,
@@ -62,6 +68,7 @@ impl Forgejo {
             // The server's text has a path of its own disk in it.
             Meaning::BadPath => ForgeError::Invalid {
                 message: "a path leads out of the repository".to_owned(),
+                status: None,
             },
             Meaning::Other => {
                 if answer.status.as_u16() == 500
@@ -72,7 +79,10 @@ impl Forgejo {
                 let error: Result<()> = Err(answer.into_error());
                 match self.explain(sent.repo, error).await {
                     Err(error) => error,
-                    Ok(()) => ForgeError::Invalid { message },
+                    Ok(()) => ForgeError::Invalid {
+                        message,
+                        status: None,
+                    },
                 }
             }
         }
@@ -87,6 +97,7 @@ impl Forgejo {
                     "this server cannot write `{}`: its path starts with a dash",
                     clean_line(&op.path)
                 ),
+                status: None,
             });
         }
         let now = self.branch_if_any(sent.repo, sent.branch).await.ok()?;
@@ -94,6 +105,7 @@ impl Forgejo {
         (sent.head.is_some() && now.as_ref() != sent.head).then(|| ForgeError::Conflict {
             kind: ConflictKind::HeadMoved { current: now },
             message: message.to_owned(),
+            status: None,
         })
     }
 
@@ -104,6 +116,7 @@ impl Forgejo {
                 current: now.ok().flatten().map(|b| b.sha),
             },
             message,
+            status: None,
         }
     }
 
@@ -133,6 +146,7 @@ impl Forgejo {
         ForgeError::Conflict {
             kind: ConflictKind::StaleFile { path, current },
             message,
+            status: None,
         }
     }
 

@@ -9,9 +9,9 @@ use crate::forge::{
     rest::Answer,
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct WireBranch {
-    name: String,
+    pub(super) name: String,
     commit: wire::Pointer,
     #[serde(default)]
     pub(super) protected: bool,
@@ -19,12 +19,12 @@ pub(super) struct WireBranch {
 }
 
 /// What anybody who can read the branch may know of its classic protection
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Summary {
     pub(super) required_status_checks: Option<SummaryChecks>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct SummaryChecks {
     #[serde(default)]
     pub(super) contexts: Vec<String>,
@@ -71,7 +71,7 @@ impl GitHub {
     pub(super) async fn wire_branch(&self, repo: &RepoId, name: &str) -> Result<WireBranch> {
         let what = format!("branch `{name}` of `{repo}`");
         if !is_ref_name(name) {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(None));
         }
         let found: WireBranch = self
             .get(repo, &["branches", name])
@@ -81,7 +81,7 @@ impl GitHub {
             .json()?;
         // A renamed branch redirects to its new name, which was not asked for.
         if found.name != name {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(301));
         }
         Ok(found)
     }
@@ -165,12 +165,13 @@ impl GitHub {
         let conflict = |kind| ForgeError::Conflict {
             kind,
             message: message.clone(),
+            status: Some(answer.status.as_u16()),
         };
         if lower.contains("already exists") {
             return conflict(ConflictKind::Exists);
         }
         if lower.contains("rule violations") || lower.contains("protected") {
-            return self.forbidden(message);
+            return self.forbidden(message).answered(answer.status.as_u16());
         }
         // The words for `a` beside `a/b` are no different from those for other failures.
         if self.has_name_in_the_way(repo, kind, name).await {
@@ -206,7 +207,7 @@ impl GitHub {
     pub(super) async fn remove_branch(&self, repo: &RepoId, name: &str) -> Result<()> {
         let what = format!("branch `{name}` of `{repo}`");
         if !is_ref_name(name) {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(None));
         }
         let answer = self
             .delete(repo, &["git", "refs", "heads"])
@@ -217,9 +218,11 @@ impl GitHub {
         let message = answer.message_or_reason();
         match answer.status.as_u16() {
             200..300 => Ok(()),
-            422 if message.to_lowercase().contains("does not exist") => Err(self.not_found(what)),
+            422 if message.to_lowercase().contains("does not exist") => {
+                Err(self.not_found(what).answered(422))
+            }
             // The default branch, protection and rulesets.
-            409 | 422 => Err(self.forbidden(message)),
+            status @ (409 | 422) => Err(self.forbidden(message).answered(status)),
             _ => Err(self.explain(repo, answer.into_error()).await),
         }
     }
@@ -239,6 +242,7 @@ pub(super) fn check_ref_name(name: &str, kind: &str) -> Result<()> {
     }
     Err(ForgeError::Invalid {
         message: format!("`{}` is not a {kind} name", crate::text::clean_line(name)),
+        status: None,
     })
 }
 

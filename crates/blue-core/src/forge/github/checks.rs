@@ -103,8 +103,10 @@ impl GitHub {
             .send()
             .await;
         match self.explained(repo, result).await {
-            Err(ForgeError::Invalid { message }) if message.contains("No commit found") => {
-                Err(self.not_found(format!("commit `{sha}` of `{repo}`")))
+            Err(ForgeError::Invalid { message, .. }) if message.contains("No commit found") => {
+                Err(self
+                    .not_found(format!("commit `{sha}` of `{repo}`"))
+                    .answered(422))
             }
             other => other.map(|_| ()),
         }

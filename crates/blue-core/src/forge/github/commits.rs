@@ -120,7 +120,7 @@ impl GitHub {
     async fn commit_id(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
         let what = format!("`{rev}` of `{repo}`");
         if rev.is_empty() {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(None));
         }
         let answer = self
             .get(repo, &["commits", rev])
@@ -132,7 +132,8 @@ impl GitHub {
             .answer()
             .await?;
         if answer.status.as_u16() == 422 || says_empty(&answer) {
-            return Err(self.not_found(what));
+            let status = answer.status.as_u16();
+            return Err(self.not_found(what).answered(status));
         }
         let answer = answer.ok()?;
         let text = String::from_utf8_lossy(&answer.body);
@@ -154,7 +155,8 @@ impl GitHub {
             .answer()
             .await?;
         if answer.status.as_u16() == 422 || says_empty(&answer) {
-            return Err(self.not_found(what));
+            let status = answer.status.as_u16();
+            return Err(self.not_found(what).answered(status));
         }
         Ok(answer.ok()?.json::<WireCommit>()?.into())
     }
@@ -207,8 +209,20 @@ impl GitHub {
         base: &str,
         head: &str,
     ) -> Result<Comparison> {
+        self.compare_part(repo, base, head, None).await
+    }
+
+    /// With no more than so many commits
+    pub(super) async fn compare_part(
+        &self,
+        repo: &RepoId,
+        base: &str,
+        head: &str,
+        commits: Option<u32>,
+    ) -> Result<Comparison> {
         let found: WireCompare = self
             .get(repo, &["compare", &format!("{base}...{head}")])
+            .query_opt("per_page", commits)
             .what(format!("`{base}` or `{head}` of `{repo}`"))
             .send()
             .await?

@@ -76,7 +76,12 @@ impl GitHub {
         rev: Option<&str>,
         max_bytes: u64,
     ) -> Result<File> {
-        let invalid = |message: String| Err(ForgeError::Invalid { message });
+        let invalid = |message: String| {
+            Err(ForgeError::Invalid {
+                message,
+                status: None,
+            })
+        };
         let path = path.trim_matches('/');
         if path.is_empty() {
             return Err(ForgeError::is_directory());
@@ -201,6 +206,7 @@ impl GitHub {
         if found.truncated {
             return Err(ForgeError::Unsupported {
                 message: format!("`{path}` has more entries than GitHub tells"),
+                status: None,
             });
         }
         Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())

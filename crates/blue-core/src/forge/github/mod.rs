@@ -1,11 +1,13 @@
 //! GitHub: github.com, GitHub Enterprise Server, ghe.com
 
 mod about;
+mod branch_prs;
 mod branches;
 mod checks;
 mod commit;
 mod commits;
 mod contents;
+mod overview;
 mod protection;
 mod pulls;
 mod repo;
@@ -26,8 +28,8 @@ use super::{
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run, RunFilter, Sha,
-        StatusOpts, Tag, TagOpts,
+        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
+        RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     rest::{Answer, Call, Paging, Rest},
 };
@@ -133,18 +135,20 @@ impl GitHub {
     /// token may not do behind "not found"
     async fn explain(&self, repo: &RepoId, error: ForgeError) -> ForgeError {
         match error {
-            ForgeError::Forbidden { message, .. } if message.contains("archived") => {
-                ForgeError::Archived { message }
-            }
-            ForgeError::NotFound { host, what } => match self.wire_repo(repo).await {
+            ForgeError::Forbidden {
+                message, status, ..
+            } if message.contains("archived") => ForgeError::Archived { message, status },
+            ForgeError::NotFound { host, what, status } => match self.wire_repo(repo).await {
                 Ok(found) if found.archived => ForgeError::Archived {
                     message: format!("`{repo}` is archived"),
+                    status,
                 },
                 Ok(found) if !found.may_push() => ForgeError::Forbidden {
                     host,
                     message: format!("the token may not write to `{repo}`"),
+                    status,
                 },
-                _ => ForgeError::NotFound { host, what },
+                _ => ForgeError::NotFound { host, what, status },
             },
             other => other,
         }
@@ -161,13 +165,13 @@ impl GitHub {
     /// to a number
     async fn new_name<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
         match result {
-            Err(ForgeError::Moved { what, to }) => {
+            Err(ForgeError::Moved { what, to, status }) => {
                 let to = match self.wire_repo(repo).await {
                     Ok(found) => format!("`{}`", found.full_name()),
                     Err(refused @ ForgeError::NotAllowed(_)) => return Err(refused),
                     Err(_) => to,
                 };
-                Err(ForgeError::Moved { what, to })
+                Err(ForgeError::Moved { what, to, status })
             }
             other => other,
         }
@@ -177,6 +181,7 @@ impl GitHub {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: what.into(),
+            status: Some(404),
         }
     }
 
@@ -184,6 +189,7 @@ impl GitHub {
         ForgeError::Forbidden {
             host: self.rest.host().clone(),
             message: message.into(),
+            status: None,
         }
     }
 
@@ -247,6 +253,10 @@ impl Forge for GitHub {
         self.read_repository(repo).await
     }
 
+    async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
+        self.read_overview(repo, branch).await
+    }
+
     async fn list_branches(&self, repo: &RepoId, page: Page) -> Result<Listing<Branch>> {
         self.branch_page(repo, page).await
     }
@@ -295,6 +305,19 @@ impl Forge for GitHub {
         self.find_open_pr(repo, head, base).await
     }
 
+    async fn open_prs_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>> {
+        self.open_at(repo, branch).await
+    }
+
+    async fn merged_pr_at(
+        &self,
+        repo: &RepoId,
+        branch: &str,
+        head: &Sha,
+    ) -> Result<Option<PullRequest>> {
+        self.merged_at(repo, branch, head).await
+    }
+
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         let merged = self.merge(repo, number, opts).await;
         self.new_name(repo, merged).await
@@ -337,6 +360,10 @@ impl Forge for GitHub {
         page: Page,
     ) -> Result<Listing<Commit>> {
         self.commit_page(repo, rev, path, page).await
+    }
+
+    async fn ahead(&self, repo: &RepoId, base: &str, head: &str) -> Result<u64> {
+        self.commits_ahead(repo, base, head).await
     }
 
     async fn compare(&self, repo: &RepoId, base: &str, head: &str) -> Result<Comparison> {

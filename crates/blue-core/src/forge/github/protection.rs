@@ -11,7 +11,7 @@ use crate::forge::{
 };
 
 #[derive(Debug, Deserialize)]
-struct Classic {
+pub(super) struct Classic {
     required_status_checks: Option<ClassicChecks>,
     required_pull_request_reviews: Option<ClassicReviews>,
     restrictions: Option<Restrictions>,
@@ -54,7 +54,7 @@ struct Context {
 }
 
 #[derive(Debug, Deserialize)]
-struct Rule {
+pub(super) struct Rule {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -73,7 +73,8 @@ struct Parameters {
 }
 
 /// What the classic rule's own route told
-enum ClassicRule {
+#[derive(Debug)]
+pub(super) enum ClassicRule {
     Known(Classic),
     Absent,
     Hidden,
@@ -84,49 +85,21 @@ impl GitHub {
         let (summary, rules) =
             tokio::join!(self.wire_branch(repo, branch), self.rules(repo, branch));
         let rules = rules?;
-        let mut found = Protection::none();
         match summary {
             Ok(summary) if summary.protected => {
-                self.add_classic(repo, branch, summary, &mut found).await?;
+                let classic = self.classic(repo, branch).await?;
+                Ok(combined(Some((summary, classic)), rules))
             }
-            Ok(_) => {}
+            Ok(_) => Ok(combined(None, rules)),
             // Rulesets also cover branches that are yet to come.
-            Err(ForgeError::NotFound { .. }) if rules.as_ref().is_some_and(|r| !r.is_empty()) => {}
-            Err(error) => return Err(error),
-        }
-        match rules {
-            Some(rules) => rules
-                .into_iter()
-                .for_each(|rule| add_rule(&mut found, rule)),
-            None => found.partial = true,
-        }
-        found.block_on_rejected_reviews = found.required_approvals > 0;
-        Ok(found)
-    }
-
-    async fn add_classic(
-        &self,
-        repo: &RepoId,
-        branch: &str,
-        summary: WireBranch,
-        found: &mut Protection,
-    ) -> Result<()> {
-        found.protected = true;
-        match self.classic(repo, branch).await? {
-            ClassicRule::Absent => {}
-            ClassicRule::Known(rule) => add_classic_rule(found, rule),
-            ClassicRule::Hidden => {
-                found.partial = true;
-                let checks = summary.protection.and_then(|p| p.required_status_checks);
-                for context in checks.map(|c| c.contexts).unwrap_or_default() {
-                    add_check(found, context);
-                }
+            Err(ForgeError::NotFound { .. }) if rules.as_ref().is_some_and(|r| !r.is_empty()) => {
+                Ok(combined(None, rules))
             }
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
-    async fn classic(&self, repo: &RepoId, branch: &str) -> Result<ClassicRule> {
+    pub(super) async fn classic(&self, repo: &RepoId, branch: &str) -> Result<ClassicRule> {
         let answer = self
             .get(repo, &["branches", branch, "protection"])
             .answer()
@@ -142,7 +115,7 @@ impl GitHub {
     }
 
     /// All active rules of rulesets; nothing where they may not be seen
-    async fn rules(&self, repo: &RepoId, branch: &str) -> Result<Option<Vec<Rule>>> {
+    pub(super) async fn rules(&self, repo: &RepoId, branch: &str) -> Result<Option<Vec<Rule>>> {
         let rules = self
             .get(repo, &["rules", "branches", branch])
             .all(PAGE_LIMIT)
@@ -157,6 +130,36 @@ impl GitHub {
             Err(error) => Err(error),
         }
     }
+}
+
+/// All three sources together; `classic` is there when the branch says that it is protected
+pub(super) fn combined(
+    classic: Option<(WireBranch, ClassicRule)>,
+    rules: Option<Vec<Rule>>,
+) -> Protection {
+    let mut found = Protection::none();
+    if let Some((summary, classic)) = classic {
+        found.protected = true;
+        match classic {
+            ClassicRule::Absent => {}
+            ClassicRule::Known(rule) => add_classic_rule(&mut found, rule),
+            ClassicRule::Hidden => {
+                found.partial = true;
+                let checks = summary.protection.and_then(|p| p.required_status_checks);
+                for context in checks.map(|c| c.contexts).unwrap_or_default() {
+                    add_check(&mut found, context);
+                }
+            }
+        }
+    }
+    match rules {
+        Some(rules) => rules
+            .into_iter()
+            .for_each(|rule| add_rule(&mut found, rule)),
+        None => found.partial = true,
+    }
+    found.block_on_rejected_reviews = found.required_approvals > 0;
+    found
 }
 
 fn add_classic_rule(found: &mut Protection, rule: Classic) {

@@ -61,14 +61,18 @@ impl GitHub {
 
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {
         let found = self.wire_repo(repo).await?;
+        // The size is rounded down and late: zero says "perhaps empty" and no more.
+        let empty = found.size == 0 && self.has_no_commit(repo).await?;
+        self.repository_of(found, empty)
+    }
+
+    pub(super) fn repository_of(&self, found: WireRepo, empty: bool) -> Result<Repository> {
         let id =
             RepoId::parse(&found.owner.login, &found.name).map_err(|e| ForgeError::Unexpected {
                 host: self.rest.host().clone(),
                 status: 200,
                 message: e.to_string(),
             })?;
-        // The size is rounded down and late: zero says "perhaps empty" and no more.
-        let empty = found.size == 0 && self.has_no_commit(&id).await?;
         Ok(Repository {
             id,
             description: found.description.unwrap_or_default(),

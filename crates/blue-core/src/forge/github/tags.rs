@@ -80,7 +80,7 @@ impl GitHub {
     pub(super) async fn read_tag(&self, repo: &RepoId, name: &str) -> Result<Tag> {
         let what = format!("tag `{name}` of `{repo}`");
         if !is_ref_name(name) {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(None));
         }
         let answer = self
             .get(repo, &["git", "ref", "tags"])
@@ -89,7 +89,7 @@ impl GitHub {
             .answer()
             .await?;
         if super::says_empty(&answer) {
-            return Err(self.not_found(what));
+            return Err(self.not_found(what).answered(409));
         }
         let mut object = answer.ok()?.json::<wire::Ref>()?.object;
         let mut message = None;

@@ -3,6 +3,7 @@
 mod change;
 mod checks;
 mod name;
+mod overview;
 mod page;
 mod pr;
 mod protection;
@@ -11,6 +12,7 @@ mod repo;
 pub use change::*;
 pub use checks::*;
 pub use name::*;
+pub use overview::*;
 pub use page::*;
 pub use pr::*;
 pub use protection::*;

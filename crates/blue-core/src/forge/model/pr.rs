@@ -18,6 +18,15 @@ pub struct PullRequest {
     pub head: PrSide,
     pub base: PrSide,
     pub mergeable: Mergeable,
+    /// Where the head left the base, as the forge keeps it (Gitea and Forgejo)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<Sha>,
+    /// The forge says that a rule is in the way, without saying which (GitHub)
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
+    /// The repository is archived, as far as the pull request tells
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// Commit the merge made
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_sha: Option<Sha>,

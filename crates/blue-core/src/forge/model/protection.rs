@@ -22,6 +22,10 @@ pub struct Protection {
     /// The branch must contain the newest base before a merge
     pub require_up_to_date: bool,
     pub block_on_rejected_reviews: bool,
+    /// A review that was asked for must come first (Gitea and Forgejo)
+    pub block_on_review_requests: bool,
+    /// An approval of an older head does not count (Gitea and Forgejo)
+    pub ignore_stale_approvals: bool,
     /// Merges go through a queue
     pub merge_queue: bool,
     /// What the caller may do, where the forge tells

@@ -157,9 +157,14 @@ impl Rest {
                 host: named(&host),
                 method: method.to_string(),
             },
-            HttpError::RateLimited { host, retry_after } => ForgeError::RateLimited {
+            HttpError::RateLimited {
+                host,
+                retry_after,
+                status,
+            } => ForgeError::RateLimited {
                 host: named(&host),
                 retry_after,
+                status: status.as_u16(),
             },
             error @ (HttpError::Timeout { .. } | HttpError::Broken { .. }) => {
                 ForgeError::Unreachable {
@@ -171,6 +176,7 @@ impl Rest {
             error @ (HttpError::Setup { .. } | HttpError::TokenPlain { .. }) => {
                 ForgeError::Invalid {
                     message: error.to_string(),
+                    status: None,
                 }
             }
         }
@@ -279,6 +285,7 @@ impl<'a> Call<'a> {
         self.may_ask()?;
         let what = self.what_text();
         let mut url = self.url()?;
+        let mut status = 0;
         for _ in 0..=MAX_REDIRECTS {
             let answer = self
                 .rest
@@ -299,14 +306,16 @@ impl<'a> Call<'a> {
                 return Err(ForgeError::Moved {
                     what: self.repo_text().unwrap_or(what),
                     to: self.moved_to(&target),
+                    status: Some(answer.status.as_u16()),
                 });
             }
             self.same_place(&target, &answer)?;
             url = target;
+            status = answer.status.as_u16();
         }
         Err(ForgeError::Unexpected {
             host: self.rest.host().clone(),
-            status: 310,
+            status,
             message: format!("{what} is redirected in a circle"),
         })
     }
@@ -325,6 +334,7 @@ impl<'a> Call<'a> {
                         "`{}` has an empty or relative part and names nothing",
                         clean_line(&self.segments.join("/"))
                     ),
+                    status: None,
                 });
             }
             if i > 0 {
@@ -353,6 +363,7 @@ impl<'a> Call<'a> {
         if let Some(body) = &self.body {
             let body = body.clone().map_err(|message| ForgeError::Invalid {
                 message: format!("could not write the request: {message}"),
+                status: None,
             })?;
             request.headers.insert(
                 http::header::CONTENT_TYPE,

@@ -8,29 +8,44 @@ use crate::forge::{ConflictKind, ForgeError};
 pub(super) fn error_of(answer: &Answer) -> ForgeError {
     let host = answer.host.clone();
     let message = answer.message_or_reason();
-    match answer.status.as_u16() {
+    let status = answer.status.as_u16();
+    match status {
         401 => ForgeError::Unauthorized { host, message },
         429 => ForgeError::RateLimited {
             host,
             retry_after: retry_after(answer),
+            status,
         },
         403 if is_rate_limit(answer, &message) => ForgeError::RateLimited {
             host,
             retry_after: retry_after(answer),
+            status,
         },
-        403 | 451 => ForgeError::Forbidden { host, message },
+        403 | 451 => ForgeError::Forbidden {
+            host,
+            message,
+            status: Some(status),
+        },
         404 | 410 => ForgeError::NotFound {
             host,
             what: answer.what.clone(),
+            status: Some(status),
         },
         409 => ForgeError::Conflict {
             kind: ConflictKind::Other,
             message,
+            status: Some(status),
         },
         // 413 is also how Forgejo says that a quota is used up.
-        400 | 413 | 422 => ForgeError::Invalid { message },
-        423 => ForgeError::Archived { message },
-        status => ForgeError::Unexpected {
+        400 | 413 | 422 => ForgeError::Invalid {
+            message,
+            status: Some(status),
+        },
+        423 => ForgeError::Archived {
+            message,
+            status: Some(status),
+        },
+        _ => ForgeError::Unexpected {
             host,
             status,
             message,

@@ -4,6 +4,8 @@ use blue_core::forge::allow::{Allow, BadAllow};
 use blue_tools::{AnyTool, Effect, tools};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
 
+use crate::render::typed;
+
 /// What a noun is about, where its verbs alone do not say it
 const NOUNS: &[(&str, &str)] = &[
     ("repo", "See where a repository stands"),
@@ -18,15 +20,8 @@ const NOUNS: &[(&str, &str)] = &[
     ("workflow", "See what CI says"),
 ];
 
-/// Shorter words for verbs of two words
-const SHORT: &[(&str, &str)] = &[
-    ("branch_protection_get", "protection"),
-    ("file_write_branch", "write"),
-    ("workflow_run_status", "status"),
-];
-
 /// The arguments that say which repository is meant
-const REPOSITORY: &[&str] = &["owner", "name", "host", "whole"];
+pub(super) const REPOSITORY: &[&str] = &["owner", "name", "host", "whole"];
 
 const VARIABLES: &str = "Tokens, hosts and proxies come from the environment: see `blue --help`.";
 
@@ -68,8 +63,9 @@ pub(crate) fn augment(mut command: Command) -> Command {
         command = command.subcommand(group);
     }
     // The first command is where people begin; all the others come after the tools.
-    for (at, name) in names.into_iter().enumerate().skip(1) {
-        command = command.mut_subcommand(name, |below| below.display_order(100 + at));
+    for (at, name) in names.into_iter().enumerate() {
+        let order = if at == 0 { 0 } else { 100 + at };
+        command = command.mut_subcommand(name, |below| below.display_order(order));
     }
     command
 }
@@ -122,14 +118,7 @@ fn verbs(group: Command) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true);
     for tool in tools::ALL.iter().filter(|tool| tool.noun() == noun) {
-        // What follows the repository's arguments would be listed under their heading.
-        let mut verb = tool.command().mut_args(|arg| {
-            let of_repo = REPOSITORY.contains(&arg.get_id().as_str());
-            if of_repo { arg } else { arg.help_heading(None) }
-        });
-        if let Some((_, short)) = SHORT.iter().find(|(name, _)| *name == tool.name()) {
-            verb = verb.visible_alias(*short);
-        }
+        let mut verb = for_people(tool.command());
         if tool.effect() == Effect::Destroy {
             verb = verb.arg(
                 Arg::new("yes")
@@ -148,6 +137,29 @@ fn verbs(group: Command) -> Command {
         group = group.subcommand(verb.after_long_help(format!("{before}{VARIABLES}")));
     }
     group
+}
+
+/// Help that speaks of commands, where a model is told of tools
+fn for_people(verb: Command) -> Command {
+    let about = verb.get_about().map(|text| typed(&text.to_string()));
+    let long = verb.get_long_about().map(|text| typed(&text.to_string()));
+    verb.about(about.unwrap_or_default())
+        .long_about(long.unwrap_or_default())
+        .mut_args(|arg| {
+            let help = arg.get_help().map(|text| typed(&text.to_string()));
+            let long = arg.get_long_help().map(|text| typed(&text.to_string()));
+            // What follows the repository's arguments would be listed under their heading.
+            let of_repo = REPOSITORY.contains(&arg.get_id().as_str());
+            let arg = if of_repo { arg } else { arg.help_heading(None) };
+            let arg = match help {
+                Some(help) => arg.help(help),
+                None => arg,
+            };
+            match long {
+                Some(long) => arg.long_help(long),
+                None => arg,
+            }
+        })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ mod detect;
 mod output;
 mod sandbox;
 mod settings;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tools;
 mod usage;
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{Blue, sandbox::Running};
 
 /// The program as alice has it, with the demo forge
-fn alice() -> (Blue, Running) {
+pub(super) fn alice() -> (Blue, Running) {
     let blue = Blue::new();
     let running = Running::start(&blue, &["up", "--json"]);
     let blue = blue
@@ -157,4 +157,32 @@ fn there_is_a_man_page_for_every_command() {
         let text = std::fs::read_to_string(file).unwrap();
         assert!(text.contains(".SH NAME"), "{page}");
     }
+}
+
+#[test]
+fn what_takes_something_away_needs_a_yes() {
+    let (blue, _running) = alice();
+    let delete = [
+        "file",
+        "delete",
+        "Makefile",
+        "-b",
+        "main",
+        "-R",
+        "acme/storefront",
+    ];
+    assert_snapshot!(blue.run(&delete), @r"
+    error: `--yes` is needed to delete file Makefile: nobody can be asked here
+    hint: add `--yes` if it is meant
+    exit 2
+    ");
+    let json = blue.run(&[&delete[..], &["--json"]].concat());
+    assert_eq!(json.json()["error"]["code"], "usage", "{json}");
+    // What is refused anyway is refused for its own reason.
+    let refused = blue.run(&[&delete[..], &["--read-only", "--json"]].concat());
+    assert_eq!(refused.json()["error"]["code"], "read_only", "{refused}");
+    let seen = blue
+        .run(&["dir", "list", "-R", "acme/storefront"])
+        .success();
+    assert!(seen.stdout.contains("Makefile"), "{seen}");
 }

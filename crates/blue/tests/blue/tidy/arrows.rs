@@ -25,6 +25,26 @@ const LIBRARY: &[&str] = &[
     "process::exit",
 ];
 
+/// A tool asks a forge through its `Cx`: no program, port, client or task of its own
+const TOOLS: &[&str] = &[
+    "println!",
+    "print!(",
+    "eprintln!",
+    "eprint!(",
+    "dbg!(",
+    "std::env::",
+    "env::var",
+    "io::stdout",
+    "io::stdin",
+    "process::",
+    "tokio::net",
+    "std::net",
+    "tokio::spawn",
+    "thread::spawn",
+    "Forgejo::new",
+    "GitHub::new",
+];
+
 const RULES: &[Rule] = &[
     Rule {
         name: "blue-core",
@@ -41,8 +61,17 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "blue-tools",
-        not_deps: &["rmcp", "axum", "blue-broker", "blue-sandbox", "blue"],
-        not_code: LIBRARY,
+        not_deps: &[
+            "rmcp",
+            "axum",
+            "hyper",
+            "reqwest",
+            "rusqlite",
+            "blue-broker",
+            "blue-sandbox",
+            "blue",
+        ],
+        not_code: TOOLS,
     },
     Rule {
         name: "blue-broker",

@@ -38,6 +38,7 @@ impl GitHub {
         let Some(FileChange::Write { path, content, .. }) = opts.changes.first() else {
             return Err(ForgeError::Invalid {
                 message: "the first commit needs a file".to_owned(),
+                status: None,
             });
         };
         let mut made = self.put_file(repo, opts, path, content).await?;
@@ -74,7 +75,9 @@ impl GitHub {
         match self.explained(repo, result).await {
             Ok(answer) => Ok(answer.json::<Put>()?.commit),
             // Somebody was faster.
-            Err(ForgeError::Conflict { .. }) => Err(self.moved(repo, &opts.branch).await),
+            Err(ForgeError::Conflict { status, .. }) => {
+                Err(self.moved(repo, &opts.branch).await.answered(status))
+            }
             Err(error) => Err(error),
         }
     }

@@ -182,7 +182,7 @@ impl GitHub {
                 Err(ForgeError::Conflict {
                     kind: ConflictKind::Exists,
                     ..
-                }) => Err(self.moved(repo, branch).await),
+                }) => Err(self.moved(repo, branch).await.answered(422)),
                 other => other,
             };
         }
@@ -214,15 +214,15 @@ impl GitHub {
         let message = answer.message_or_reason();
         let lower = message.to_lowercase();
         match answer.status.as_u16() {
-            409 => self.moved(repo, branch).await,
+            409 => self.moved(repo, branch).await.answered(409),
             422 if lower.contains("fast forward")
                 || lower.contains("fast-forward")
                 || lower.contains("does not exist") =>
             {
-                self.moved(repo, branch).await
+                self.moved(repo, branch).await.answered(422)
             }
             // Protection and rulesets: reviews, checks, signatures.
-            422 => self.forbidden(message),
+            422 => self.forbidden(message).answered(422),
             _ => self.explain(repo, answer.into_error()).await,
         }
     }
@@ -243,12 +243,18 @@ fn head_moved(branch: &str, current: Option<Sha>) -> ForgeError {
     ForgeError::Conflict {
         kind: ConflictKind::HeadMoved { current },
         message: format!("branch `{branch}` has moved and {place}"),
+        status: None,
     }
 }
 
 /// What makes no sense on any branch
 fn check(opts: &CommitOpts) -> Result<()> {
-    let invalid = |message: String| Err(ForgeError::Invalid { message });
+    let invalid = |message: String| {
+        Err(ForgeError::Invalid {
+            message,
+            status: None,
+        })
+    };
     check_ref_name(&opts.branch, "branch")?;
     if opts.changes.is_empty() {
         return invalid("a commit needs at least one change".to_owned());

@@ -114,6 +114,7 @@ impl Plan {
             return Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message: format!("`{to}` exists already"),
+                status: None,
             });
         }
         if !to.starts_with(&format!("{from}/")) {
@@ -160,6 +161,7 @@ impl<'a> Place<'a> {
         let invalid = |what: &str| {
             Err(ForgeError::Invalid {
                 message: format!("`{path}` is a {what}, not a file"),
+                status: None,
             })
         };
         match self.present.get(path) {
@@ -177,6 +179,7 @@ impl<'a> Place<'a> {
             if self.present.get(above).is_some_and(|e| e.kind != "tree") {
                 return Err(ForgeError::Invalid {
                     message: format!("`{above}` is not a directory, so `{path}` cannot be written"),
+                    status: None,
                 });
             }
         }
@@ -201,5 +204,6 @@ fn check(path: &str, expect: &Expect, current: Option<&Sha>) -> Result<()> {
             current: current.cloned(),
         },
         message,
+        status: None,
     })
 }

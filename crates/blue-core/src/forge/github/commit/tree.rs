@@ -119,6 +119,7 @@ impl GitHub {
                     if tree.truncated {
                         return Err(ForgeError::Unsupported {
                             message: format!("`{dir}` has more entries than GitHub tells"),
+                            status: None,
                         });
                     }
                     Ok((dir, tree))

@@ -25,7 +25,12 @@ impl GitHub {
         opts: &CreatePrOpts,
     ) -> Result<PullRequest> {
         let repo = &opts.repo;
-        let invalid = |message: String| Err(ForgeError::Invalid { message });
+        let invalid = |message: String| {
+            Err(ForgeError::Invalid {
+                message,
+                status: None,
+            })
+        };
         if opts.title.trim().is_empty() {
             return invalid("a pull request needs a title".to_owned());
         }
@@ -82,10 +87,14 @@ impl GitHub {
             return ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message: format!("{message}{number}"),
+                status: Some(422),
             };
         }
         if opts.draft && message.to_lowercase().contains("draft") {
-            return ForgeError::Unsupported { message };
+            return ForgeError::Unsupported {
+                message,
+                status: Some(422),
+            };
         }
         answer.into_error()
     }

@@ -20,6 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 struct WireReview {
     user: Option<wire::User>,
     state: String,
+    author_association: Option<String>,
     commit_id: Option<wire::Oid>,
     submitted_at: Option<Timestamp>,
 }
@@ -112,7 +113,11 @@ fn review(row: WireReview, pull: &WirePull) -> Review {
     Review {
         author: wire::login(row.user),
         state,
-        official: None,
+        // Only those who may write count; of the rest GitHub tells no more than this.
+        official: match row.author_association.as_deref() {
+            None | Some("OWNER" | "MEMBER" | "COLLABORATOR") => None,
+            Some(_) => Some(false),
+        },
         stale: commit.as_ref().is_some_and(|c| *c != pull.head.sha.0),
         commit,
         submitted: row.submitted_at,

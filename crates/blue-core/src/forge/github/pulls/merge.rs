@@ -134,25 +134,33 @@ impl GitHub {
                     Mergeability::Checking => MergeBlock::Checking,
                     _ => block::of_words(&message),
                 };
-                ForgeError::NotMergeable { reason, message }
+                ForgeError::NotMergeable {
+                    reason,
+                    message,
+                    status: Some(answer.status.as_u16()),
+                }
             }
             405 if lower.contains("base branch was modified") => ForgeError::NotMergeable {
                 reason: MergeBlock::Checking,
                 message,
+                status: Some(answer.status.as_u16()),
             },
             405 => ForgeError::NotMergeable {
                 reason: block::of_words(&message),
                 message,
+                status: Some(answer.status.as_u16()),
             },
             409 if lower.contains("conflict") => ForgeError::NotMergeable {
                 reason: MergeBlock::Conflict,
                 message,
+                status: Some(answer.status.as_u16()),
             },
             409 => ForgeError::Conflict {
                 kind: ConflictKind::HeadMoved {
                     current: Some(pull.head.sha.0.clone()),
                 },
                 message,
+                status: Some(answer.status.as_u16()),
             },
             _ => self.explain(repo, answer.into_error()).await,
         }
@@ -160,7 +168,12 @@ impl GitHub {
 }
 
 fn method(opts: &MergeOpts) -> Result<&'static str> {
-    let unsupported = |message: String| Err(ForgeError::Unsupported { message });
+    let unsupported = |message: String| {
+        Err(ForgeError::Unsupported {
+            message,
+            status: None,
+        })
+    };
     if opts.when_checks_succeed {
         return unsupported(
             "GitHub merges later only through its GraphQL API, which is not used here: \
@@ -185,6 +198,7 @@ fn refuse(pull: &WirePull, opts: &MergeOpts) -> Result<()> {
         Err(ForgeError::NotMergeable {
             reason,
             message: format!("pull request #{} {message}", pull.number),
+            status: None,
         })
     };
     if let Some(pin) = &opts.head_sha
@@ -200,6 +214,7 @@ fn refuse(pull: &WirePull, opts: &MergeOpts) -> Result<()> {
                 pull.head.sha.0.short(),
                 pin.short()
             ),
+            status: None,
         });
     }
     match pull.mergeability() {

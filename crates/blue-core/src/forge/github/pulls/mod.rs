@@ -29,6 +29,8 @@ pub(super) struct WirePull {
     merged_at: Option<Timestamp>,
     /// `null` while GitHub computes it, and in lists
     mergeable: Option<bool>,
+    /// Missing in lists
+    mergeable_state: Option<String>,
     merge_commit_sha: Option<wire::Oid>,
     changed_files: Option<u64>,
     head: WireSide,
@@ -99,6 +101,9 @@ impl From<WirePull> for PullRequest {
             head: row.head.into_model(),
             base: row.base.into_model(),
             mergeable,
+            merge_base: None,
+            blocked: row.mergeable_state.as_deref() == Some("blocked"),
+            archived: false,
             merge_sha: merge_sha.map(|s| s.0),
             changed_files: row.changed_files,
             author: wire::login(row.user),
@@ -177,7 +182,11 @@ impl GitHub {
 
     /// Every row that really fits: the server's own filter also gives branches that merely share
     /// a commit, and all rows when it does not understand the name
-    async fn filtered(&self, repo: &RepoId, filter: &PrFilter) -> Result<Vec<PullRequest>> {
+    pub(super) async fn filtered(
+        &self,
+        repo: &RepoId,
+        filter: &PrFilter,
+    ) -> Result<Vec<PullRequest>> {
         let head = filter.head.as_deref().map(|head| Head::parse(head, repo));
         let rows = self
             .pulls_call(repo, filter)
@@ -198,7 +207,7 @@ impl GitHub {
             .collect())
     }
 
-    fn pulls_call(&self, repo: &RepoId, filter: &PrFilter) -> Call<'_> {
+    pub(super) fn pulls_call(&self, repo: &RepoId, filter: &PrFilter) -> Call<'_> {
         let state = match filter.state {
             PrStateFilter::Open => "open",
             PrStateFilter::Closed => "closed",

@@ -153,6 +153,7 @@ async fn reasons_are_read_from_the_words() {
         let Err(ForgeError::NotMergeable {
             reason: got,
             message,
+            status: Some(405),
         }) = outcome
         else {
             panic!("{outcome:?}");

@@ -78,13 +78,15 @@ async fn a_missing_branch_is_named() {
 async fn a_duplicate_is_a_conflict_and_other_words_are_kept() {
     let error = refused(failed("A pull request already exists for o:topic."), false).await;
     assert!(
-        matches!(&error, ForgeError::Conflict { kind: ConflictKind::Exists, message }
+        matches!(&error, ForgeError::Conflict { kind: ConflictKind::Exists, message, .. }
             if message.contains("already exists for o:topic.") && message.contains("#9")),
         "{error}"
     );
     let error = refused(failed("No commits between main and topic"), false).await;
-    assert!(matches!(&error, ForgeError::Invalid { message } if message.contains("No commits")));
+    assert!(
+        matches!(&error, ForgeError::Invalid { message, .. } if message.contains("No commits"))
+    );
     let words = "Draft pull requests are not supported in this repository.";
     let error = refused(failed(words), true).await;
-    assert!(matches!(&error, ForgeError::Unsupported { message } if message.contains(words)));
+    assert!(matches!(&error, ForgeError::Unsupported { message, .. } if message.contains(words)));
 }

@@ -168,7 +168,7 @@ async fn an_archived_repository_and_a_reader_are_told_apart_from_missing() {
         .await
         .unwrap_err();
     assert!(
-        matches!(&error, ForgeError::Archived { message } if message == words),
+        matches!(&error, ForgeError::Archived { message, .. } if message == words),
         "{error}"
     );
     let error = forge

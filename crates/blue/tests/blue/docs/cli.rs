@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use blue_tools::ErrorCode;
 
-use crate::{cli::Blue, tidy::root};
+use super::fresh;
+use crate::cli::Blue;
 
 const INTRO: &str = "\
 # Commands
@@ -15,8 +16,12 @@ Made from the program's own help; after a change run `BLUE_UPDATE=1 cargo test -
 - `--json` prints exactly one JSON object on stdout. A failure is such an object too:
   `{\"error\":{\"code\":…,\"message\":…,\"hint\":…,\"retryable\":…}}`, with `causes` and `forge_status` where
   there are any; the exit code is the same as without `--json`.
-- Exit codes: 0 success, 1 failure, 2 wrong usage, 64 wrong configuration.
-- Colour is for terminals only, and never with `NO_COLOR` or `TERM=dumb`.
+- Exit codes: 0 success, 1 failure, 2 wrong usage, 64 wrong configuration, 130 Ctrl-C.
+- Colour and links are for terminals only, and never with `NO_COLOR` or `TERM=dumb`. On a terminal
+  tables are cut to its width; anywhere else nothing is cut.
+- What takes something away asks before it does so on a terminal; anywhere else, and with `--json`,
+  it needs `--yes`.
+- The commands below a noun (`blue pr merge`) are the [tools](tools.md) that agents have too.
 ";
 
 #[test]
@@ -27,15 +32,7 @@ fn the_command_page_is_fresh() {
         let _ = writeln!(page, "| `{code}` | {} |", code.meaning());
     }
     add(&mut page, &[]);
-    let path = root().join("docs/cli.md");
-    if update() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        page == written,
-        "docs/cli.md is stale: run `BLUE_UPDATE=1 cargo test -p blue`"
-    );
+    fresh("cli.md", &page);
 }
 
 /// The page of a command and of those below it
@@ -61,9 +58,4 @@ fn commands(help: &str) -> Vec<&str> {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "the switch of this test run")]
-fn update() -> bool {
-    std::env::var("BLUE_UPDATE").is_ok_and(|value| !value.is_empty())
 }

@@ -1,0 +1,109 @@
+//! A repository at a glance
+
+use tokio::join;
+
+use super::{
+    GitHub, PAGE_LIMIT,
+    branches::WireBranch,
+    protection::{ClassicRule, Rule, combined},
+    pulls::WirePull,
+};
+use crate::forge::{
+    ForgeError, Result,
+    model::{Branch, Listing, Overview, Page, PrFilter, RepoId},
+};
+
+/// What nearly every default branch is called; the rules of a branch can only be asked for by name
+const GUESS: &str = "main";
+/// Rows are large
+const PRS: u32 = 50;
+
+type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
+
+impl GitHub {
+    /// Five requests at once; two more, after those, where the default branch has an unusual name
+    pub(super) async fn read_overview(
+        &self,
+        repo: &RepoId,
+        branch: Option<&str>,
+    ) -> Result<Overview> {
+        let guess = branch.unwrap_or(GUESS);
+        let (found, branches, prs, rules) = join!(
+            self.wire_repo(repo),
+            self.get(repo, &["branches"])
+                .page::<WireBranch>(Page::first(PAGE_LIMIT), PAGE_LIMIT),
+            self.pulls_call(repo, &PrFilter::default())
+                .page::<WirePull>(Page::first(PRS), PAGE_LIMIT),
+            self.both_rules(repo, guess),
+        );
+        let found = found?;
+        let branches = branches?;
+        let prs = match prs {
+            Ok(list) => Some(list),
+            // The repository is there, so its pull requests are switched off.
+            Err(ForgeError::NotFound { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let empty = branches.items.is_empty();
+        let default = found.default_branch.clone().unwrap_or_default();
+        let wanted = branch.unwrap_or(&default).to_owned();
+        let rules = if wanted == guess || empty {
+            rules
+        } else {
+            self.both_rules(repo, &wanted).await
+        };
+        let row = self.row(repo, &wanted, &branches).await?;
+        let protection = match &row {
+            None => {
+                let coming = rules.0?;
+                let has_some = coming.as_ref().is_some_and(|r| !r.is_empty());
+                if branch.is_some() && !empty && !has_some {
+                    return Err(self.not_found(format!("branch `{wanted}` of `{repo}`")));
+                }
+                combined(None, coming)
+            }
+            Some(row) if row.protected => combined(Some((row.clone(), rules.1?)), rules.0?),
+            Some(_) => combined(None, rules.0?),
+        };
+        Ok(Overview {
+            repository: self.repository_of(found, empty)?,
+            branches: Listing {
+                items: branches.items.into_iter().map(Into::into).collect(),
+                next_page: branches.next_page,
+                total: branches.total,
+            },
+            prs: prs.map(|prs| Listing {
+                items: prs.items.into_iter().map(Into::into).collect(),
+                next_page: prs.next_page,
+                total: prs.total,
+            }),
+            branch: wanted,
+            tip: row.map(Branch::from),
+            protection,
+        })
+    }
+
+    async fn both_rules(&self, repo: &RepoId, branch: &str) -> Rules {
+        join!(self.rules(repo, branch), self.classic(repo, branch))
+    }
+
+    /// The branch out of the list, or by itself where the list was cut before it
+    async fn row(
+        &self,
+        repo: &RepoId,
+        name: &str,
+        branches: &Listing<WireBranch>,
+    ) -> Result<Option<WireBranch>> {
+        if let Some(row) = branches.items.iter().find(|row| row.name == name) {
+            return Ok(Some(row.clone()));
+        }
+        if branches.next_page.is_none() {
+            return Ok(None);
+        }
+        match self.wire_branch(repo, name).await {
+            Ok(row) => Ok(Some(row)),
+            Err(ForgeError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

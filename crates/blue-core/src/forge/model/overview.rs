@@ -1,0 +1,19 @@
+//! A repository at a glance
+
+use super::{Branch, Listing, Protection, PullRequest, Repository};
+
+/// What somebody who comes to a repository asks first, read at once
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// Empty as the list of branches tells, which is never behind
+    pub repository: Repository,
+    /// The first page in the forge's own order
+    pub branches: Listing<Branch>,
+    /// The first page of the open ones; absent where they are switched off
+    pub prs: Option<Listing<PullRequest>>,
+    /// The branch that was asked for, else the default branch
+    pub branch: String,
+    /// Where it is; absent when there is no such branch
+    pub tip: Option<Branch>,
+    pub protection: Protection,
+}

@@ -1,0 +1,218 @@
+//! Exact replacements in a file, on its bytes
+
+use std::fmt::Write as _;
+
+use blue_core::text;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{ErrorCode, ToolError};
+
+/// Most places that are told of a text that occurs too often
+const PLACES: usize = 20;
+/// Longest line that is compared or shown
+const LINE: usize = 200;
+
+// No doc comment: it would cost bytes in every list of tools.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Edit {
+    pub old: String,
+    pub new: String,
+}
+
+/// Do one edit after the other; each `old` must occur exactly once by then
+pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = before.to_vec();
+    if bytes.contains(&0) {
+        let message = format!("`{path}` is not UTF-8 text, so it cannot be edited");
+        return Err(ToolError::new(ErrorCode::Invalid, message)
+            .with_hint("send it whole, with `encoding` `base64`"));
+    }
+    for (n, edit) in edits.iter().enumerate() {
+        let which = match edits.len() {
+            1 => format!("`{path}`"),
+            all => format!("`{path}`, edit {} of {all}", n + 1),
+        };
+        let wrong = |why: String| ToolError::new(ErrorCode::Invalid, format!("{which}: {why}"));
+        if edit.old.is_empty() {
+            return Err(wrong("`old` is empty".to_owned())
+                .with_hint("to write the whole file give `content`"));
+        }
+        let ascii = edit.old.is_ascii() && edit.new.is_ascii();
+        if !ascii && std::str::from_utf8(&bytes).is_err() {
+            return Err(wrong(
+                "the file is not UTF-8, so an edit of it must be ASCII".to_owned(),
+            ));
+        }
+        let (mut old, mut new) = (edit.old.clone(), edit.new.clone());
+        let mut found = places(&bytes, old.as_bytes());
+        // A text that was typed with plain line ends means those of the file.
+        if found.is_empty() && old.contains('\n') && !old.contains('\r') {
+            (old, new) = (crlf(&old), crlf(&new));
+            found = places(&bytes, old.as_bytes());
+        }
+        match found[..] {
+            [at] => {
+                bytes.splice(at..at + old.len(), new.into_bytes());
+            }
+            [] => {
+                let (why, hint) = missing(&bytes, before, &edit.old);
+                return Err(wrong(why).with_hint(hint));
+            }
+            _ => {
+                let (count, lines) = told(&bytes, &found);
+                return Err(
+                    wrong(format!("`old` occurs {count} times, on lines {lines}"))
+                        .with_hint("give more of the text around it, so that it occurs once"),
+                );
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+fn crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+/// Where a text begins, also where it overlaps itself
+fn places(bytes: &[u8], text: &[u8]) -> Vec<usize> {
+    bytes
+        .windows(text.len())
+        .enumerate()
+        .filter(|(_, window)| *window == text)
+        .map(|(at, _)| at)
+        .take(PLACES + 1)
+        .collect()
+}
+
+fn told(bytes: &[u8], found: &[usize]) -> (String, String) {
+    let count = match found.len() {
+        many if many > PLACES => format!("more than {PLACES}"),
+        some => some.to_string(),
+    };
+    let line = |at: &usize| bytes[..*at].split(|b| *b == b'\n').count().to_string();
+    let mut lines: Vec<String> = found.iter().take(5).map(line).collect();
+    lines.dedup();
+    if found.len() > 5 {
+        lines.push("…".to_owned());
+    }
+    (count, lines.join(", "))
+}
+
+/// Why it is not there, and what to do
+fn missing(now: &[u8], before: &[u8], old: &str) -> (String, String) {
+    let now = String::from_utf8_lossy(now);
+    let (why, hint) = if !places(before, old.as_bytes()).is_empty() {
+        (
+            "`old` is gone after the edits before it",
+            "make one edit of both",
+        )
+    } else if text::clean(&now).contains(old) {
+        (
+            "`old` has invisible characters within it in the file, which are not shown",
+            "edit a shorter text, beside them",
+        )
+    } else if flat(&now).contains(&flat(old)) {
+        (
+            "`old` occurs only with other white space",
+            "copy it exactly from file_read",
+        )
+    } else {
+        ("`old` does not occur", "copy it exactly from file_read")
+    };
+    let mut why = why.to_owned();
+    if let Some((number, line)) = nearest(&now, old) {
+        let _ = write!(why, "; the nearest is line {number}: `{line}`");
+    }
+    (why, hint.to_owned())
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn nearest(now: &str, old: &str) -> Option<(usize, String)> {
+    let cut = |line: &str| line.trim().chars().take(LINE).collect::<String>();
+    let wanted = cut(old.lines().find(|line| !line.trim().is_empty())?);
+    now.lines()
+        .enumerate()
+        .map(|(n, line)| (n + 1, cut(line)))
+        .map(|(n, line)| (strsim::sorensen_dice(&line, &wanted), n, line))
+        .filter(|(likeness, _, _)| *likeness > 0.6)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
+        .map(|(_, n, line)| (n, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(before: &[u8], edits: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+        let edits: Vec<Edit> = edits
+            .iter()
+            .map(|(old, new)| Edit {
+                old: (*old).to_owned(),
+                new: (*new).to_owned(),
+            })
+            .collect();
+        apply("f", before, &edits).map_err(|e| e.message)
+    }
+
+    #[test]
+    fn edits_follow_each_other_and_leave_the_rest_alone() {
+        let before = "a\u{feff}\u{200b}\r\nlet x = 1;\nend".as_bytes();
+        let after = edit(before, &[("x = 1", "x = 2"), ("x = 2;", "y;"), ("end", "")]);
+        assert_eq!(after.unwrap(), "a\u{feff}\u{200b}\r\nlet y;\n".as_bytes());
+        assert_eq!(
+            edit(b"caf\xe9 one", &[("one", "two")]).unwrap(),
+            b"caf\xe9 two"
+        );
+    }
+
+    #[test]
+    fn line_ends_of_the_file_are_kept() {
+        let after = edit(b"a\r\nb\r\nc\r\n", &[("a\nb\n", "x\ny\nz\n")]).unwrap();
+        assert_eq!(after, b"x\r\ny\r\nz\r\nc\r\n");
+    }
+
+    #[test]
+    fn what_is_not_there_once_is_refused_with_the_reason() {
+        let code = b"fn one() {}\nfn two() {}\n\tlet value = 1;\naaa\nx\xe2\x80\x8by\n";
+        for (edits, said) in [
+            (
+                &[("fn", "pub fn")][..],
+                "`f`: `old` occurs 2 times, on lines 1, 2",
+            ),
+            (&[("aa", "b")], "`f`: `old` occurs 2 times, on lines 4"),
+            (&[("", "b")], "`f`: `old` is empty"),
+            (&[("zzz", "b")], "`f`: `old` does not occur"),
+            (
+                &[("let value = 2;", "b")],
+                "`f`: `old` does not occur; the nearest is line 3: `let value = 1;`",
+            ),
+            (
+                &[("    let value = 1;", "b")],
+                "`f`: `old` occurs only with other white space; the nearest is line 3: `let value = 1;`",
+            ),
+            (
+                &[("xy", "b")],
+                "`f`: `old` has invisible characters within it in the file, which are not shown",
+            ),
+            (
+                &[("aaa", "b"), ("aaa", "c")],
+                "`f`, edit 2 of 2: `old` is gone after the edits before it",
+            ),
+        ] {
+            assert_eq!(edit(code, edits).unwrap_err(), said);
+        }
+        let lines = "x\n".repeat(50);
+        let error = edit(lines.as_bytes(), &[("x", "y")]).unwrap_err();
+        assert_eq!(
+            error,
+            "`f`: `old` occurs more than 20 times, on lines 1, 2, 3, 4, 5, …"
+        );
+        assert!(edit(b"a\0b", &[("a", "b")]).is_err());
+        assert!(edit(b"caf\xe9", &[("caf", "é")]).is_err());
+    }
+}

@@ -1,0 +1,351 @@
+//! `file_write_branch`
+
+mod edits;
+mod typed;
+mod wish;
+
+use blue_core::forge::{
+    ConflictKind, Forge, ForgeError,
+    model::{CommitOpts, EntryKind, Expect, File, FileChange, Sha},
+};
+pub use edits::Edit;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+pub use wish::{Encoding, FileArg};
+use wish::{Then, What, Wish};
+
+use crate::{
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, path,
+    reply,
+};
+
+/// Largest file that is edited
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// Files read at once
+const AT_ONCE: usize = 6;
+/// Room for the rows of an answer
+const ROOM: usize = 50_000;
+
+#[derive(Debug)]
+pub struct FileWriteBranch;
+
+/// Commit files to a branch, made from `base` or the default branch if missing
+///
+/// One file by `path`, more by `files`; each `old` must occur once.
+#[derive(Debug, Default, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Branch to write to; made if it is not there
+    #[arg(long, short)]
+    #[schemars(description = "")]
+    pub branch: String,
+    /// Message of the commit [default: made from the paths]
+    #[arg(long, short)]
+    #[schemars(description = "")]
+    pub message: Option<String>,
+    /// File to write
+    #[schemars(description = "")]
+    pub path: Option<String>,
+    /// What goes into it
+    #[arg(long, requires = "path", conflicts_with = "local")]
+    #[schemars(description = "")]
+    pub content: Option<String>,
+    #[arg(skip)]
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>", extend("default" = null, "items" = json!({"type": "object"})))]
+    pub edits: Vec<Edit>,
+    /// Blob that the file must still be
+    #[arg(long, requires = "path")]
+    #[schemars(description = "")]
+    pub sha: Option<String>,
+    #[arg(skip)]
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    pub files: Vec<FileArg>,
+    /// Where a new branch starts [default: the default branch]
+    #[arg(long)]
+    #[schemars(description = "")]
+    pub base: Option<String>,
+    /// Commit that the branch must still be at
+    #[arg(long, value_name = "SHA")]
+    #[schemars(description = "")]
+    pub expected_head: Option<String>,
+
+    /// Local file that goes into it; `-` reads what is piped in
+    #[arg(long = "from", value_name = "FILE", requires = "path")]
+    #[serde(skip)]
+    pub local: Option<String>,
+    /// More files to write, each from a local one
+    #[arg(long = "file", value_name = "PATH=LOCAL")]
+    #[serde(skip)]
+    pub more: Vec<String>,
+    /// Files to delete
+    #[arg(long = "delete", value_name = "PATH")]
+    #[serde(skip)]
+    pub gone: Vec<String>,
+    /// Files to move
+    #[arg(long = "rename", value_name = "OLD=NEW")]
+    #[serde(skip)]
+    pub moved: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub branch: String,
+    /// The new commit, or the branch's present one when nothing changed
+    pub commit_sha: String,
+    pub html_url: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub branch_created: bool,
+    /// Every file had this content already: no commit was made
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
+    /// Blobs of what was written
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Row>,
+    /// Rows that found no place in the answer
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_left_out: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Row {
+    pub path: String,
+    pub sha: String,
+}
+
+impl Tool for FileWriteBranch {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "file_write_branch";
+    const EFFECT: Effect = Effect::Write;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let given = |text: &Option<String>| {
+            let text = text.as_deref().unwrap_or_default().trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let branch = path::of_branch(&input.branch)?.to_owned();
+        let expected_head = match given(&input.expected_head) {
+            Some(sha) => Some(Sha::parse(&sha)?),
+            None => None,
+        };
+        // The default branch, by the one name that every forge has for it.
+        let base = given(&input.base).unwrap_or_else(|| "HEAD".to_owned());
+        let message = given(&input.message);
+        let repo_args = input.repo.clone();
+        let wishes = wishes(input)?;
+        let message = message.unwrap_or_else(|| match &wishes[..] {
+            [one] => one.title(),
+            many => format!("Change {} files", many.len()),
+        });
+        let repo = cx.repo(&repo_args).await?;
+        let changes = changes(&repo, wishes, &branch, &base).await?;
+        let opts = CommitOpts {
+            branch: branch.clone(),
+            base: Some(base),
+            message,
+            changes,
+            expected_head,
+        };
+        let made = repo.forge.commit_files(&repo.id, &opts).await?;
+        let mut files: Vec<Row> = made
+            .files
+            .into_iter()
+            .map(|file| Row {
+                path: file.path,
+                sha: file.sha.to_string(),
+            })
+            .collect();
+        let cut = reply::fit(&mut files, ROOM);
+        let output = Output {
+            branch,
+            commit_sha: made.sha.to_string(),
+            html_url: made.html_url,
+            branch_created: made.branch_created,
+            unchanged: made.unchanged,
+            files,
+            files_left_out: (cut > 0).then_some(cut),
+        };
+        let committed = !output.unchanged;
+        // The first branch of an empty repository has nothing to be merged into.
+        let trunk = matches!(output.branch.as_str(), "main" | "master");
+        let opens = output.branch_created && committed && !trunk;
+        Ok(Reply::from(output)
+            .next_if(opens, "Open a pull request with pr_create")
+            .next_if(committed, "Wait for CI with workflow_run_status"))
+    }
+
+    async fn typed(&self, cx: &Cx, input: Input) -> Result<Input, ToolError> {
+        typed::complete(cx, input).await
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let (branch, short) = (
+            &output.branch,
+            &output.commit_sha[..output.commit_sha.len().min(10)],
+        );
+        let text = match (output.unchanged, output.branch_created) {
+            (true, true) => format!("Nothing to change; branch {branch} made at {short}"),
+            (true, false) => format!("Nothing to change; {branch} is at {short}"),
+            (false, true) => format!("Commit {short} on new branch {branch}"),
+            (false, false) => format!("Commit {short} on {branch}"),
+        };
+        page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
+        let rows = output.files.iter().map(|file| {
+            let short = &file.sha[..file.sha.len().min(10)];
+            vec![Cell::from(&file.path), Cell::new(short, Style::Dim)]
+        });
+        if !output.files.is_empty() {
+            page.table(&["FILE", "BLOB"], rows.collect());
+        }
+    }
+}
+
+fn wishes(input: Input) -> Result<Vec<Wish>, ToolError> {
+    let mut files = input.files;
+    match input.path.filter(|path| !path.is_empty()) {
+        Some(path) => files.insert(
+            0,
+            FileArg {
+                path,
+                content: input.content,
+                edits: input.edits,
+                sha: input.sha,
+                ..FileArg::default()
+            },
+        ),
+        None if input.content.is_some_and(|c| !c.is_empty()) || !input.edits.is_empty() => {
+            let message = "`content` and `edits` need the `path` they are for";
+            return Err(ToolError::new(ErrorCode::Invalid, message));
+        }
+        None => {}
+    }
+    if files.is_empty() {
+        let message = "there is nothing to write: give `path` and `content`, or `files`";
+        return Err(ToolError::new(ErrorCode::Invalid, message));
+    }
+    files.into_iter().map(Wish::of).collect()
+}
+
+/// Turn wishes into changes; what must be read for that is pinned to the blob that was read
+async fn changes(
+    repo: &Repo,
+    wishes: Vec<Wish>,
+    branch: &str,
+    base: &str,
+) -> Result<Vec<FileChange>, ToolError> {
+    let mut start = None;
+    if wishes.iter().any(|wish| wish.reads().is_some()) {
+        start = Some(begin(repo, branch, base).await?);
+    }
+    let start = start.as_ref();
+    stream::iter(wishes)
+        .map(|wish| async move {
+            let read = match (wish.reads(), start) {
+                (Some(path), Some(start)) => {
+                    Some(read(repo, path, branch, start, wish.sha.as_ref()).await?)
+                }
+                _ => None,
+            };
+            change(wish, read)
+        })
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// The commit that the new one goes on top of
+async fn begin(repo: &Repo, branch: &str, base: &str) -> Result<Sha, ToolError> {
+    let forge: &dyn Forge = &*repo.forge;
+    match forge.get_branch(&repo.id, branch).await {
+        Ok(found) => Ok(found.sha),
+        Err(ForgeError::NotFound { .. }) => Ok(forge.resolve(&repo.id, base).await?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn read(
+    repo: &Repo,
+    path: &str,
+    branch: &str,
+    start: &Sha,
+    seen: Option<&Sha>,
+) -> Result<File, ToolError> {
+    let rev = Some(start.as_str());
+    let file = match repo.forge.read_file(&repo.id, path, rev, LARGEST).await {
+        Err(ForgeError::NotFound { .. }) => {
+            let message = format!(
+                "`{path}` is not there for branch `{branch}` of `{}`",
+                repo.id
+            );
+            return Err(ToolError::new(ErrorCode::NotFound, message)
+                .with_hint("to make a new file give `content`"));
+        }
+        other => other?,
+    };
+    if file.kind != EntryKind::File {
+        let message = format!("`{path}` is a symlink, so it cannot be edited");
+        return Err(
+            ToolError::new(ErrorCode::Invalid, message).with_hint("edit the file it points at")
+        );
+    }
+    match seen {
+        Some(seen) if *seen != file.sha => Err(ForgeError::Conflict {
+            kind: ConflictKind::StaleFile {
+                path: path.to_owned(),
+                current: Some(file.sha.clone()),
+            },
+            message: format!("`{path}` has changed: it is {} now, not {seen}", file.sha),
+            status: None,
+        }
+        .into()),
+        _ => Ok(file),
+    }
+}
+
+fn change(wish: Wish, read: Option<File>) -> Result<FileChange, ToolError> {
+    let path = wish.path;
+    let expect = wish.sha.map_or(Expect::Any, Expect::Blob);
+    let edited = |edits: &[Edit], read: Option<File>, path: &str| {
+        let file = read.ok_or_else(|| ToolError::new(ErrorCode::Internal, "nothing was read"))?;
+        let content = edits::apply(path, &file.content, edits)?;
+        Ok::<_, ToolError>((content, Expect::Blob(file.sha)))
+    };
+    Ok(match wish.what {
+        What::Write(content) => FileChange::Write {
+            path,
+            content,
+            expect,
+        },
+        What::Edit(edits) => {
+            let (content, expect) = edited(&edits, read, &path)?;
+            FileChange::Write {
+                path,
+                content,
+                expect,
+            }
+        }
+        What::Delete => FileChange::Delete { path, expect },
+        What::Move { from, then } => {
+            let (content, expect) = match then {
+                Then::Same => (None, expect),
+                Then::Write(content) => (Some(content), expect),
+                Then::Edit(edits) => {
+                    let (content, expect) = edited(&edits, read, &from)?;
+                    (Some(content), expect)
+                }
+            };
+            FileChange::Rename {
+                from,
+                to: path,
+                content,
+                expect,
+            }
+        }
+    })
+}

@@ -1,0 +1,122 @@
+//! What a person need not type: the branch, the title and the text
+
+use blue_core::git::Git;
+
+use super::{Input, given};
+use crate::{Cx, ErrorCode, ToolError};
+
+pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+    let head = match given(input.head.take()) {
+        Some(head) => head,
+        None => checked_out(cx).await?,
+    };
+    let file = input.body_file.take();
+    if file.as_deref() == Some("-") || input.body.as_deref() == Some("-") {
+        input.body = Some(cx.piped()?);
+    } else if let Some(file) = file {
+        let path = cx.cwd().join(&file);
+        let text = std::fs::read_to_string(path).map_err(|source| {
+            ToolError::new(ErrorCode::Io, format!("could not read `{file}`")).with_source(source)
+        })?;
+        input.body = Some(text);
+    }
+    let (title, body) = if input.fill {
+        all_commits(cx, &input, &head).await?
+    } else if given(input.title.clone()).is_none() {
+        apart(&last_commit(cx, &input, &head).await?)
+    } else {
+        Default::default()
+    };
+    input.title = given(input.title).or_else(|| given(Some(title)));
+    input.body = input.body.or_else(|| given(Some(body)));
+    input.head = Some(head);
+    Ok(input)
+}
+
+async fn checked_out(cx: &Cx) -> Result<String, ToolError> {
+    let none = |said: &str| {
+        ToolError::new(ErrorCode::Usage, said.to_owned()).with_hint("name the branch with `--head`")
+    };
+    let git = Git::default();
+    if !git.is_repository(cx.cwd()).await? {
+        return Err(none("this folder is no git repository"));
+    }
+    git.current_branch(cx.cwd())
+        .await?
+        .ok_or_else(|| none("no branch is checked out here"))
+}
+
+/// The message of the branch's last commit: of the local branch, or of the one on the forge
+async fn last_commit(cx: &Cx, input: &Input, head: &str) -> Result<String, ToolError> {
+    let git = Git::default();
+    if !head.contains(':')
+        && git.is_repository(cx.cwd()).await.unwrap_or(false)
+        && let Some(message) = git.last_message(cx.cwd(), head).await?
+    {
+        return Ok(message);
+    }
+    let repo = cx.repo(&input.repo).await?;
+    Ok(repo.forge.get_commit(&repo.id, head).await?.message)
+}
+
+/// One commit speaks for itself; of several the branch's name is the title, and they are listed
+async fn all_commits(cx: &Cx, input: &Input, head: &str) -> Result<(String, String), ToolError> {
+    let repo = cx.repo(&input.repo).await?;
+    let base = match given(input.base.clone()) {
+        Some(base) => base,
+        None => repo.forge.repository(&repo.id).await?.default_branch,
+    };
+    let commits = repo.forge.compare(&repo.id, &base, head).await?.commits;
+    match &commits[..] {
+        [] => Ok((spoken(head), String::new())),
+        [one] => Ok(apart(&one.message)),
+        several => {
+            let subjects = several.iter().map(|commit| {
+                let (subject, _) = apart(&commit.message);
+                format!("- {subject}\n")
+            });
+            Ok((spoken(head), subjects.collect()))
+        }
+    }
+}
+
+/// Subject and body of a commit message
+fn apart(message: &str) -> (String, String) {
+    let message = message.trim();
+    let (subject, body) = message.split_once("\n\n").unwrap_or((message, ""));
+    // A subject over several lines is one sentence to git too.
+    let subject: Vec<&str> = subject.lines().map(str::trim).collect();
+    (subject.join(" "), body.trim().to_owned())
+}
+
+/// `fix/login-page` is "Login page"
+fn spoken(branch: &str) -> String {
+    let name = branch.rsplit(['/', ':']).next().unwrap_or(branch);
+    let words = name.replace(['-', '_'], " ");
+    let mut letters = words.trim().chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => branch.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_taken_apart() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(apart("one\n"), pair("one", ""));
+        assert_eq!(apart("one\n\ntwo\n\nthree\n"), pair("one", "two\n\nthree"));
+        assert_eq!(apart("one\nand more\n\ntwo"), pair("one and more", "two"));
+        assert_eq!(apart(""), pair("", ""));
+    }
+
+    #[test]
+    fn a_branch_is_spoken() {
+        assert_eq!(spoken("fix/login-page"), "Login page");
+        assert_eq!(spoken("alice:topic_1"), "Topic 1");
+        assert_eq!(spoken("--"), "--");
+    }
+}

@@ -1,0 +1,170 @@
+//! `pr_create`
+
+mod fill;
+
+use blue_core::{
+    forge::{
+        ConflictKind, ForgeError,
+        model::{CreatePrOpts, PullRequest},
+    },
+    text::clean_line,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs};
+
+#[derive(Debug)]
+pub struct PrCreate;
+
+/// Open a pull request
+///
+/// If one is open for the same head and base, that one is returned.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Title [default: from the last commit, and the body with it]
+    #[arg(long)]
+    #[schemars(required, description = "")]
+    pub title: Option<String>,
+    /// Branch with the changes, or `owner:branch` of a fork [default: the branch that is checked out]
+    #[arg(long, value_name = "BRANCH")]
+    #[schemars(
+        required,
+        description = "Branch with the changes, or owner:branch of a fork"
+    )]
+    pub head: Option<String>,
+    /// Branch they go to [default: the default branch]
+    #[arg(long, value_name = "BRANCH")]
+    #[schemars(description = "")]
+    pub base: Option<String>,
+    /// Text; `-` reads what is piped in
+    #[arg(long)]
+    #[schemars(description = "- [ ] items become its test plan")]
+    pub body: Option<String>,
+    /// Read the text from a file, or with `-` what is piped in
+    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub body_file: Option<String>,
+    /// Title and body from all commits of the branch
+    #[arg(long)]
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub fill: bool,
+    /// Open it as a draft
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(description = "")]
+    pub draft: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Always `success`
+    pub status: &'static str,
+    pub pr_url: String,
+    pub pr_number: u64,
+    /// `github`, `gitea` or `forgejo`
+    pub forge: &'static str,
+    /// It was open before this call, and was left as it is
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub existing: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub draft: bool,
+}
+
+impl Tool for PrCreate {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "pr_create";
+    const EFFECT: Effect = Effect::Write;
+    const IDEMPOTENT: bool = true;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let title = needed(input.title.map(|title| clean_line(&title)), "title")?;
+        let head = needed(input.head, "head")?;
+        let repo = cx.repo(&input.repo).await?;
+        let base = match given(input.base) {
+            Some(base) => base,
+            None => repo.forge.repository(&repo.id).await?.default_branch,
+        };
+        let opts = CreatePrOpts {
+            repo: repo.id.clone(),
+            head: head.clone(),
+            base: base.clone(),
+            title,
+            body: given(input.body),
+            draft: input.draft,
+        };
+        let (pr, existing) = match repo.forge.create_pr(opts).await {
+            Ok(pr) => (pr, false),
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                message,
+                ..
+            }) => match repo.forge.find_pr(&repo.id, &head, &base).await? {
+                Some(pr) => (pr, true),
+                None => return Err(ToolError::new(ErrorCode::Conflict, message)),
+            },
+            Err(error) => return Err(explained(error, &head)),
+        };
+        Ok(reply(&pr, repo.kind.as_str(), existing))
+    }
+
+    async fn typed(&self, cx: &Cx, input: Input) -> Result<Input, ToolError> {
+        fill::complete(cx, input).await
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let number = output.pr_number;
+        let said = match (output.existing, output.draft) {
+            (true, _) => format!("#{number} was open already"),
+            (false, true) => format!("opened #{number} as a draft"),
+            (false, false) => format!("opened #{number}"),
+        };
+        page.cell(Cell::new(&said, Style::Good).linked(&output.pr_url));
+        page.line(&output.pr_url, Style::Plain);
+    }
+}
+
+fn reply(pr: &PullRequest, forge: &'static str, existing: bool) -> Reply<Output> {
+    let reply = Reply::from(Output {
+        status: "success",
+        pr_url: pr.html_url.clone(),
+        pr_number: pr.number,
+        forge,
+        existing,
+        draft: pr.draft,
+    });
+    reply.next("Wait for CI with workflow_run_status, then check with pr_verify")
+}
+
+/// An empty text is how some models leave an argument out
+fn given(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+fn needed(text: Option<String>, name: &str) -> Result<String, ToolError> {
+    given(text).ok_or_else(|| {
+        let message = format!("{} needs `{name}`, a text", PrCreate::NAME);
+        ToolError::new(ErrorCode::Invalid, message)
+    })
+}
+
+/// The two mistakes that are made often have a way out that the forge does not tell
+fn explained(error: ForgeError, head: &str) -> ToolError {
+    let missing = matches!(error, ForgeError::NotFound { .. });
+    let error = ToolError::from(error);
+    if missing && error.message.contains(&format!("`{head}`")) {
+        return error.with_hint(
+            "the branch must be on the forge: push it, or write to it with file_write_branch",
+        );
+    }
+    if error.message.starts_with("nothing to merge") {
+        return error.with_hint("commit to the branch first, for example with file_write_branch");
+    }
+    error
+}

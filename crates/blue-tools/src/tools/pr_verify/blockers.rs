@@ -1,0 +1,346 @@
+//! What is in the way of a merge, as a closed list of codes
+
+use blue_core::forge::{
+    glob,
+    model::{Check, CheckState, Mergeability},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Checks, facts::Facts, reviews::Standing};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Blocker {
+    pub code: Code,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    Merged,
+    Closed,
+    Archived,
+    NotPermitted,
+    Draft,
+    Conflict,
+    Empty,
+    Checking,
+    ChecksFailed,
+    ChecksPending,
+    ChecksMissing,
+    Approvals,
+    ChangesRequested,
+    ReviewRequested,
+    Behind,
+    Queue,
+    /// The forge says no, and nothing that can be read says why
+    Blocked,
+}
+
+/// Checks counted, and the required ones by where they stand
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) counts: Checks,
+    failed: Vec<String>,
+    pending: Vec<String>,
+    missing: Vec<String>,
+}
+
+impl Tally {
+    pub(super) fn of(facts: &Facts) -> Self {
+        let of_state = |wanted: &[CheckState]| {
+            let fits = |check: &&Check| wanted.contains(&check.state);
+            facts.checks.iter().filter(fits).count()
+        };
+        let required = &facts.rule.required_checks;
+        let (mut failed, mut pending, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for wanted in required {
+            let fits = |check: &&Check| {
+                check.context == *wanted
+                    || (facts.globs && glob::matches(wanted, &check.context, None))
+            };
+            let mut any = false;
+            for check in facts.checks.iter().filter(fits) {
+                any = true;
+                let list = match check.state {
+                    CheckState::Failure => &mut failed,
+                    CheckState::Pending => &mut pending,
+                    CheckState::Success | CheckState::Skipped => continue,
+                };
+                if !list.contains(&check.context) {
+                    list.push(check.context.clone());
+                }
+            }
+            if !any {
+                missing.push(wanted.clone());
+            }
+        }
+        let counts = Checks {
+            required: required.len(),
+            passed: of_state(&[CheckState::Success, CheckState::Skipped]),
+            failed: of_state(&[CheckState::Failure]),
+            pending: of_state(&[CheckState::Pending]) + missing.len(),
+        };
+        Self {
+            counts,
+            failed,
+            pending,
+            missing,
+        }
+    }
+}
+
+pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    let mut add = |code, message: String| found.push(Blocker { code, message });
+    let (pr, rule) = (&facts.pr, &facts.rule);
+    let base = &pr.base.branch;
+    match facts.mergeability {
+        Mergeability::Merged => {
+            add(Code::Merged, "it is merged already".to_owned());
+            return found;
+        }
+        Mergeability::Closed => {
+            add(Code::Closed, "it is closed".to_owned());
+            return found;
+        }
+        _ => {}
+    }
+    if facts.archived {
+        add(Code::Archived, "the repository is archived".to_owned());
+    } else if facts.may_merge == Some(false) {
+        let message = format!("this user or token may not merge into `{base}`");
+        add(Code::NotPermitted, message);
+    }
+    if pr.draft {
+        add(Code::Draft, "it is a draft".to_owned());
+    }
+    match facts.mergeability {
+        Mergeability::Conflict => {
+            add(Code::Conflict, format!("the head conflicts with `{base}`"));
+        }
+        Mergeability::Empty => add(Code::Empty, "it changes nothing".to_owned()),
+        Mergeability::Checking => {
+            let message = format!("{} still computes whether the branches merge", facts.host);
+            add(Code::Checking, message);
+        }
+        _ => {}
+    }
+    let mut checks = |code, said: &str, names: &[String]| {
+        if !names.is_empty() {
+            add(code, format!("{said}: {}", listed(names)));
+        }
+    };
+    checks(Code::ChecksFailed, "required checks failed", &tally.failed);
+    checks(
+        Code::ChecksPending,
+        "required checks still run",
+        &tally.pending,
+    );
+    checks(
+        Code::ChecksMissing,
+        "required checks have not reported",
+        &tally.missing,
+    );
+    let given = standing.approved.len();
+    let needed = rule.required_approvals;
+    if given < needed as usize {
+        add(
+            Code::Approvals,
+            format!("{given} of {needed} required approvals are given"),
+        );
+    }
+    // Of a rule that may not be read the safe half is believed.
+    if !standing.rejected.is_empty() && (rule.block_on_rejected_reviews || rule.partial) {
+        let who = listed(&standing.rejected);
+        add(
+            Code::ChangesRequested,
+            format!("changes are requested by {who}"),
+        );
+    }
+    if !standing.asked.is_empty() && rule.block_on_review_requests {
+        let who = listed(&standing.asked);
+        add(
+            Code::ReviewRequested,
+            format!("a review is asked for from {who}"),
+        );
+    }
+    if facts.behind && rule.require_up_to_date {
+        let message = format!("the head lacks commits of `{base}`, which must be in it first");
+        add(Code::Behind, message);
+    }
+    if rule.merge_queue {
+        add(Code::Queue, format!("`{base}` is merged through a queue"));
+    }
+    if found.is_empty() && pr.blocked {
+        let message = "the forge says that a rule is in the way, and not which".to_owned();
+        found.push(Blocker {
+            code: Code::Blocked,
+            message,
+        });
+    }
+    found
+}
+
+/// Names in a sentence; of many the first
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blue_core::forge::model::{Mergeable, PrSide, PrState, Protection, PullRequest};
+
+    use super::*;
+
+    fn facts() -> Facts {
+        let side = |branch: &str| PrSide {
+            branch: branch.to_owned(),
+            sha: None,
+            repo: None,
+        };
+        Facts {
+            pr: PullRequest {
+                number: 1,
+                title: String::new(),
+                body: String::new(),
+                state: PrState::Open,
+                draft: false,
+                head: side("topic"),
+                base: side("main"),
+                mergeable: Mergeable::Yes,
+                merge_base: None,
+                blocked: false,
+                archived: false,
+                merge_sha: None,
+                changed_files: None,
+                author: String::new(),
+                created: None,
+                updated: None,
+                html_url: String::new(),
+            },
+            mergeability: Mergeability::Clean,
+            rule: Protection::none(),
+            reviews: Vec::new(),
+            checks: Vec::new(),
+            behind: false,
+            may_merge: None,
+            archived: false,
+            globs: true,
+            host: "git.example".to_owned(),
+        }
+    }
+
+    fn check(context: &str, state: CheckState) -> Check {
+        Check {
+            context: context.to_owned(),
+            state,
+            description: String::new(),
+            url: String::new(),
+        }
+    }
+
+    fn codes(facts: &Facts) -> Vec<Code> {
+        let standing = Standing::of(&facts.reviews, &facts.rule);
+        let found = find(facts, &Tally::of(facts), &standing);
+        found.into_iter().map(|blocker| blocker.code).collect()
+    }
+
+    #[test]
+    fn each_fact_has_its_code() {
+        assert_eq!(codes(&facts()), []);
+        let with = |change: fn(&mut Facts)| {
+            let mut facts = facts();
+            change(&mut facts);
+            codes(&facts)
+        };
+        assert_eq!(
+            with(|f| f.mergeability = Mergeability::Merged),
+            [Code::Merged]
+        );
+        assert_eq!(
+            with(|f| f.mergeability = Mergeability::Closed),
+            [Code::Closed]
+        );
+        assert_eq!(
+            with(|f| f.mergeability = Mergeability::Empty),
+            [Code::Empty]
+        );
+        assert_eq!(
+            with(|f| f.mergeability = Mergeability::Conflict),
+            [Code::Conflict]
+        );
+        assert_eq!(
+            with(|f| f.mergeability = Mergeability::Checking),
+            [Code::Checking]
+        );
+        assert_eq!(with(|f| f.pr.draft = true), [Code::Draft]);
+        assert_eq!(with(|f| f.archived = true), [Code::Archived]);
+        assert_eq!(with(|f| f.may_merge = Some(false)), [Code::NotPermitted]);
+        assert_eq!(with(|f| f.rule.merge_queue = true), [Code::Queue]);
+        assert_eq!(with(|f| f.rule.required_approvals = 1), [Code::Approvals]);
+        assert_eq!(with(|f| f.pr.blocked = true), [Code::Blocked]);
+        assert_eq!(with(|f| f.behind = true), []);
+        let both = with(|f| {
+            f.behind = true;
+            f.rule.require_up_to_date = true;
+            f.pr.blocked = true;
+        });
+        assert_eq!(both, [Code::Behind]);
+    }
+
+    #[test]
+    fn required_checks_are_patterns_where_the_forge_has_them() {
+        let mut facts = facts();
+        facts.rule.required_checks = vec!["ci/*".to_owned(), "lint".to_owned()];
+        facts.checks = vec![
+            check("ci/a", CheckState::Success),
+            check("ci/b", CheckState::Failure),
+            check("ci/c", CheckState::Pending),
+            check("other", CheckState::Failure),
+        ];
+        let tally = Tally::of(&facts);
+        assert_eq!(
+            tally.counts,
+            Checks {
+                required: 2,
+                passed: 1,
+                failed: 2,
+                pending: 2
+            }
+        );
+        assert_eq!(tally.failed, ["ci/b"]);
+        assert_eq!(tally.pending, ["ci/c"]);
+        assert_eq!(tally.missing, ["lint"]);
+        assert_eq!(
+            codes(&facts),
+            [Code::ChecksFailed, Code::ChecksPending, Code::ChecksMissing]
+        );
+        facts.globs = false;
+        assert_eq!(Tally::of(&facts).missing, ["ci/*", "lint"]);
+    }
+
+    #[test]
+    fn a_check_that_nobody_requires_stops_nothing() {
+        let mut facts = facts();
+        facts.checks = vec![check("ci", CheckState::Failure)];
+        assert_eq!(codes(&facts), []);
+        facts.rule.required_checks = vec!["*".to_owned()];
+        assert_eq!(codes(&facts), [Code::ChecksFailed]);
+        facts.checks.clear();
+        assert_eq!(codes(&facts), [Code::ChecksMissing]);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+        assert!(listed(&names).ends_with("`9` and 2 more"));
+    }
+}

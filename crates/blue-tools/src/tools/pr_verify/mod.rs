@@ -1,0 +1,256 @@
+//! `pr_verify`
+
+mod blockers;
+mod facts;
+mod plan;
+mod reviews;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::{blockers::Tally, facts::Facts, reviews::Standing};
+pub use self::{
+    blockers::{Blocker, Code},
+    plan::TestPlan,
+};
+use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArgs, rows};
+use blue_core::forge::model::Mergeability;
+
+/// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
+const PATIENCE: u64 = 10;
+const MOST_PATIENCE: u64 = 300;
+
+#[derive(Debug)]
+pub struct PrVerify;
+
+/// Say whether a pull request can be merged, and all that is in the way
+///
+/// Give the returned `head_sha` to `pr_merge`. To wait for CI use `workflow_run_status`.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Number of the pull request
+    #[arg(value_name = "NUMBER")]
+    #[schemars(description = "PR number")]
+    pub index: u64,
+    /// Wait so long while the forge still computes, at most 300 [default: 10]
+    #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
+    #[schemars(description = "While the forge computes; default 10, at most 300")]
+    pub wait_seconds: Option<u64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an answer of its own to those who ask"
+)]
+pub struct Output {
+    /// `open`, `closed` or `merged`
+    pub state: &'static str,
+    pub mergeable: Mergeable,
+    /// Absent when the head branch is gone
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_sha: Option<String>,
+    pub base: String,
+    pub checks: Checks,
+    pub approvals: Approvals,
+    pub draft: bool,
+    pub conflicts: bool,
+    /// The base has commits that the head has not
+    pub behind: bool,
+    pub test_plan: TestPlan,
+    pub blockers: Vec<Blocker>,
+    /// What the forge would do now for this caller
+    pub can_merge: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    about: About,
+}
+
+/// What only people are shown
+#[derive(Debug, Default)]
+struct About {
+    number: u64,
+    title: String,
+    author: String,
+    head: String,
+    url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mergeable {
+    Yes,
+    No,
+    Checking,
+}
+
+/// How many there are; a required one that has not reported counts as pending
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Checks {
+    pub required: usize,
+    pub passed: usize,
+    pub failed: usize,
+    pub pending: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Approvals {
+    pub required: u32,
+    pub given: usize,
+    pub changes_requested: usize,
+}
+
+impl Tool for PrVerify {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "pr_verify";
+    const EFFECT: Effect = Effect::Read;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let wait = input.wait_seconds.unwrap_or(PATIENCE).min(MOST_PATIENCE);
+        let repo = cx.repo(&input.repo).await?;
+        let facts = facts::gather(cx, &repo, input.index, Duration::from_secs(wait)).await?;
+        Ok(reply(facts))
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let about = &output.about;
+        let title = format!("#{} {}", about.number, about.title);
+        page.cell(Cell::new(&title, Style::Bold).linked(&about.url));
+        let way = format!("{} → {} by {}", about.head, output.base, about.author);
+        page.line(&way, Style::Dim);
+        page.blank();
+        let head = output.head_sha.as_deref().map_or("gone", rows::short);
+        let state = if output.draft { "draft" } else { output.state };
+        page.fields(&[
+            ("State", state.into()),
+            ("Head", head.into()),
+            ("Checks", output.checks.cell()),
+            ("Approvals", output.approvals.cell()),
+            ("Test plan", output.test_plan.cell()),
+        ]);
+        page.blank();
+        match (output.can_merge, output.state) {
+            (true, _) => page.line("It can be merged.", Style::Good),
+            (false, "merged") => page.line("It is merged.", Style::Good),
+            (false, _) => page.line("It cannot be merged now:", Style::Bad),
+        };
+        if output.state != "merged" {
+            for blocker in &output.blockers {
+                page.line(&format!("  - {}", blocker.message), Style::Plain);
+            }
+        }
+        if !output.test_plan.open.is_empty() {
+            page.blank();
+            page.line("Open in the test plan:", Style::Warn);
+            for item in &output.test_plan.open {
+                page.line(&format!("  - {item}"), Style::Plain);
+            }
+        }
+    }
+}
+
+impl Checks {
+    fn cell(self) -> Cell {
+        let Self {
+            required,
+            passed,
+            failed,
+            pending,
+        } = self;
+        let style = match (failed, pending) {
+            (0, 0) => Style::Plain,
+            (0, _) => Style::Warn,
+            _ => Style::Bad,
+        };
+        let text =
+            format!("{passed} passed, {failed} failed, {pending} pending; {required} required");
+        Cell::new(&text, style)
+    }
+}
+
+impl Approvals {
+    fn cell(self) -> Cell {
+        let Self {
+            required,
+            given,
+            changes_requested,
+        } = self;
+        let asked = match changes_requested {
+            0 => String::new(),
+            n => format!("; changes requested by {n}"),
+        };
+        Cell::from(format!("{given} given, {required} required{asked}"))
+    }
+}
+
+fn reply(facts: Facts) -> Reply<Output> {
+    let tally = Tally::of(&facts);
+    let standing = Standing::of(&facts.reviews, &facts.rule);
+    let blockers = blockers::find(&facts, &tally, &standing);
+    let plan = TestPlan::of(&facts.pr.body);
+    let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
+    let can_merge = blockers.is_empty();
+    let steps = [
+        (
+            has(&[Code::Checking]),
+            "The forge still computes: call pr_verify again with more wait_seconds",
+        ),
+        (
+            has(&[Code::ChecksFailed]),
+            "See why checks fail with workflow_run_status",
+        ),
+        (
+            has(&[Code::ChecksPending, Code::ChecksMissing]),
+            "Wait for checks with workflow_run_status, then call pr_verify again",
+        ),
+        (
+            has(&[Code::Conflict]),
+            "Resolve the conflict on the head branch (file_write_branch), then call pr_verify again",
+        ),
+        (
+            !plan.open.is_empty() && facts.is_open(),
+            "Items of the test plan are open; they do not stop pr_merge: do and tick them first",
+        ),
+        (can_merge, "Merge with pr_merge and this head_sha"),
+    ];
+    let pr = facts.pr;
+    let mut reply = Reply::from(Output {
+        state: rows::pr_state(pr.state),
+        mergeable: match facts.mergeability {
+            Mergeability::Clean => Mergeable::Yes,
+            Mergeability::Checking => Mergeable::Checking,
+            _ => Mergeable::No,
+        },
+        head_sha: pr.head.sha.map(|sha| sha.to_string()),
+        base: pr.base.branch,
+        checks: tally.counts,
+        approvals: Approvals {
+            required: facts.rule.required_approvals,
+            given: standing.approved.len(),
+            changes_requested: standing.rejected.len(),
+        },
+        draft: pr.draft,
+        conflicts: facts.mergeability == Mergeability::Conflict,
+        behind: facts.behind,
+        test_plan: plan,
+        blockers,
+        can_merge,
+        about: About {
+            number: pr.number,
+            title: pr.title,
+            author: pr.author,
+            head: pr.head.branch,
+            url: pr.html_url,
+        },
+    });
+    for (sensible, step) in steps {
+        reply = reply.next_if(sensible, step);
+    }
+    reply
+}

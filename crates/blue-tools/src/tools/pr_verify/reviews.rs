@@ -1,0 +1,119 @@
+//! Who approves, who does not, and who was asked
+
+use std::collections::BTreeMap;
+
+use blue_core::forge::model::{Protection, Review, ReviewState};
+
+/// Logins by where they stand
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) approved: Vec<String>,
+    pub(super) rejected: Vec<String>,
+    pub(super) asked: Vec<String>,
+}
+
+impl Standing {
+    /// The last word of each reviewer counts; a comment is none, and a dismissed word is taken back
+    pub(super) fn of(reviews: &[Review], rule: &Protection) -> Self {
+        let mut in_order: Vec<&Review> = reviews.iter().collect();
+        // Where one has no time the forge's own order is kept.
+        in_order.sort_by(|a, b| match (a.submitted, b.submitted) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => std::cmp::Ordering::Equal,
+        });
+        let mut words: BTreeMap<&str, &Review> = BTreeMap::new();
+        for review in in_order {
+            match review.state {
+                ReviewState::Commented => {}
+                // Somebody's unsent review says nothing; a request has the forge's own mark.
+                ReviewState::Pending if review.official != Some(true) => {}
+                _ => {
+                    words.insert(&review.author, review);
+                }
+            }
+        }
+        let mut standing = Self::default();
+        for (author, review) in words {
+            let counts = review.official != Some(false);
+            let list = match review.state {
+                ReviewState::Approved
+                    if counts && !(review.stale && rule.ignore_stale_approvals) =>
+                {
+                    &mut standing.approved
+                }
+                ReviewState::ChangesRequested if counts => &mut standing.rejected,
+                ReviewState::Pending => &mut standing.asked,
+                _ => continue,
+            };
+            list.push(author.to_owned());
+        }
+        standing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn review(author: &str, state: ReviewState, second: i64) -> Review {
+        Review {
+            author: author.to_owned(),
+            state,
+            official: Some(true),
+            stale: false,
+            commit: None,
+            submitted: format!("2026-01-01T00:00:{second:02}Z").parse().ok(),
+        }
+    }
+
+    fn standing(reviews: &[Review]) -> (String, String, String) {
+        let found = Standing::of(reviews, &Protection::none());
+        (
+            found.approved.join(","),
+            found.rejected.join(","),
+            found.asked.join(","),
+        )
+    }
+
+    fn told(a: &str, b: &str, c: &str) -> (String, String, String) {
+        (a.to_owned(), b.to_owned(), c.to_owned())
+    }
+
+    #[test]
+    fn the_last_word_counts() {
+        use ReviewState::{Approved, ChangesRequested, Commented, Dismissed, Pending};
+        let bob = |state, second| review("bob", state, second);
+        assert_eq!(standing(&[bob(Approved, 1)]), told("bob", "", ""));
+        let words = [bob(Approved, 1), bob(ChangesRequested, 2)];
+        assert_eq!(standing(&words), told("", "bob", ""));
+        let words = [bob(ChangesRequested, 2), bob(Approved, 1)];
+        assert_eq!(standing(&words), told("", "bob", ""));
+        let words = [bob(Approved, 1), bob(Commented, 2)];
+        assert_eq!(standing(&words), told("bob", "", ""));
+        let words = [bob(Approved, 1), bob(Dismissed, 2)];
+        assert_eq!(standing(&words), told("", "", ""));
+        let words = [review("amy", Approved, 1), bob(Pending, 2)];
+        assert_eq!(standing(&words), told("amy", "", "bob"));
+    }
+
+    #[test]
+    fn a_word_without_weight_is_not_counted() {
+        let mut reader = review("carol", ReviewState::Approved, 1);
+        reader.official = Some(false);
+        assert_eq!(standing(&[reader]), told("", "", ""));
+        let mut unsent = review("carol", ReviewState::Pending, 1);
+        unsent.official = Some(false);
+        assert_eq!(standing(&[unsent]), told("", "", ""));
+        let mut unknown = review("carol", ReviewState::Approved, 1);
+        unknown.official = None;
+        assert_eq!(standing(&[unknown]), told("carol", "", ""));
+        let mut old = review("carol", ReviewState::Approved, 1);
+        old.stale = true;
+        assert_eq!(standing(&[old.clone()]), told("carol", "", ""));
+        let strict = Protection {
+            ignore_stale_approvals: true,
+            ..Protection::none()
+        };
+        assert_eq!(Standing::of(&[old], &strict), Standing::default());
+    }
+}

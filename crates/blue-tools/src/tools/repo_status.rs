@@ -1,0 +1,245 @@
+//! `repo_status`
+
+use blue_core::forge::model::{Listing, Overview, Protection};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::branch_protection_get::Output as Demands;
+use crate::{
+    Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    args::RepoArgs,
+    rows::{BranchRow, PrRow, count},
+};
+
+/// Rows of each list: enough to begin with, and the rest has tools of its own
+const SHOWN: usize = 20;
+
+#[derive(Debug)]
+pub struct RepoStatus;
+
+/// Show branches, open pull requests and protection at once
+///
+/// Call it first: `workflow` says whether to use a feature branch or to commit to trunk.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Branch whose protection is shown [default: the default branch]
+    #[arg(long)]
+    #[schemars(description = "")]
+    pub branch: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub default_branch: String,
+    pub branches: Vec<BranchRow>,
+    /// How many there are, when not all are shown and the forge tells
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branches_total: Option<u64>,
+    #[schemars(with = "Vec<Loose>")]
+    pub open_prs: Vec<PrRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_prs_total: Option<u64>,
+    #[schemars(with = "Loose")]
+    pub protection: Demands,
+    pub workflow: Workflow,
+    /// Why this workflow
+    pub reason: String,
+    /// There is no commit yet
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub empty: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    /// What is shown of the branch that was asked for; for people
+    #[serde(skip)]
+    #[schemars(skip)]
+    shown: Shown,
+}
+
+/// An object whose fields the schema of another tool tells
+#[derive(JsonSchema)]
+struct Loose {}
+
+#[derive(Debug, Default)]
+struct Shown {
+    repository: String,
+    url: String,
+    branch: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workflow {
+    FeatureBranch,
+    Trunk,
+}
+
+impl Tool for RepoStatus {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "repo_status";
+    const EFFECT: Effect = Effect::Read;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let repo = cx.repo(&input.repo).await?;
+        let branch = input.branch.as_deref().filter(|name| !name.is_empty());
+        let found = repo.forge.overview(&repo.id, branch).await?;
+        Ok(reply(found))
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let shown = &output.shown;
+        let mut state = String::new();
+        for (is_so, word) in [(output.empty, " (empty)"), (output.archived, " (archived)")] {
+            if is_so {
+                state.push_str(word);
+            }
+        }
+        let name = format!("{}{state}", shown.repository);
+        let mut fields = vec![
+            (
+                "Repository",
+                Cell::new(&name, Style::Bold).linked(&shown.url),
+            ),
+            ("Branch", Cell::from(&shown.branch)),
+        ];
+        fields.extend(output.protection.fields());
+        let workflow = match output.workflow {
+            Workflow::FeatureBranch => "feature branch",
+            Workflow::Trunk => "trunk",
+        };
+        let workflow = format!("{workflow}: {}", output.reason);
+        fields.push(("Workflow", Cell::from(workflow)));
+        page.fields(&fields);
+        if !output.branches.is_empty() {
+            page.blank();
+            let rows = output.branches.iter().map(BranchRow::cells);
+            page.table(BranchRow::HEAD, rows.collect());
+            rest(page, output.branches_total, "branches", "branch list");
+        }
+        if !output.open_prs.is_empty() {
+            page.blank();
+            let rows = output.open_prs.iter().map(PrRow::cells);
+            page.table(PrRow::HEAD, rows.collect());
+            rest(page, output.open_prs_total, "pull requests", "pr list");
+        }
+    }
+}
+
+fn rest(page: &mut Page, total: Option<u64>, what: &str, command: &str) {
+    if let Some(total) = total {
+        let text = format!("{total} {what} in all; `blue {command}` shows them");
+        page.line(&text, Style::Dim);
+    }
+}
+
+fn reply(found: Overview) -> Reply<Output> {
+    let Overview {
+        repository,
+        mut branches,
+        prs,
+        branch,
+        tip,
+        protection,
+    } = found;
+    let has_prs = prs.is_some();
+    let writable = !repository.archived && repository.permissions.is_none_or(|may| may.push);
+    let (workflow, reason) = choose(&branch, &protection, has_prs);
+    let advice = advice(&branch, &protection, workflow, has_prs);
+    // What was asked about comes first, also when the forge lists it far down.
+    let first = |name: &str| name == branch || name == repository.default_branch;
+    if let Some(tip) = tip
+        && !branches.items.iter().any(|row| row.name == tip.name)
+    {
+        branches.items.insert(0, tip);
+    }
+    branches.items.sort_by_key(|row| !first(&row.name));
+    let (branches, branches_total, more_branches) = cut(branches);
+    let prs = prs.unwrap_or(Listing::of_all(
+        Vec::new(),
+        blue_core::forge::model::Page::default(),
+    ));
+    let (open_prs, open_prs_total, more_prs) = cut(prs);
+    let shown = Shown {
+        repository: repository.id.to_string(),
+        url: repository.html_url,
+        branch,
+    };
+    let empty = repository.empty;
+    Reply::from(Output {
+        default_branch: repository.default_branch,
+        branches,
+        branches_total,
+        open_prs,
+        open_prs_total,
+        protection: protection.into(),
+        workflow,
+        reason,
+        empty,
+        archived: repository.archived,
+        shown,
+    })
+    .next_if(
+        empty && writable,
+        "The repository is empty: file_write_branch makes its first commit",
+    )
+    .next_if(!empty && writable, advice)
+    .next_if(more_branches, "See the other branches with branch_list")
+    .next_if(more_prs, "See the other pull requests with pr_list")
+}
+
+/// The rows to show, the total if that is not all, and whether it is not
+fn cut<T, R: From<T>>(list: Listing<T>) -> (Vec<R>, Option<u64>, bool) {
+    let here = list.items.len();
+    let total = match list.total {
+        // A row that was put in from elsewhere is one of the total already.
+        Some(total) => Some(total),
+        None => list.next_page.is_none().then_some(here as u64),
+    };
+    let rows: Vec<R> = list.items.into_iter().take(SHOWN).map(R::from).collect();
+    let shown = rows.len() as u64;
+    let cut = total.is_none_or(|total| total > shown);
+    (rows, total.filter(|_| cut), cut)
+}
+
+/// Review is what a branch of one's own is for
+fn choose(branch: &str, demands: &Protection, has_prs: bool) -> (Workflow, String) {
+    let approvals = demands.required_approvals;
+    if demands.protected && approvals > 0 {
+        let approvals = count(approvals.into(), "approval", "approvals");
+        let off = if has_prs {
+            ""
+        } else {
+            ", but pull requests are switched off"
+        };
+        let reason = format!("`{branch}` is protected and needs {approvals}{off}");
+        return (Workflow::FeatureBranch, reason);
+    }
+    let reason = if !demands.protected {
+        format!("`{branch}` is not protected")
+    } else if takes_no_push(demands) {
+        format!("`{branch}` needs no approval, but takes no push from you")
+    } else {
+        format!("`{branch}` is protected, but needs no approval")
+    };
+    (Workflow::Trunk, reason)
+}
+
+fn takes_no_push(demands: &Protection) -> bool {
+    demands.protected
+        && match demands.can_push {
+            Some(can) => !can,
+            None => demands.push_whitelist.as_ref().is_some_and(Vec::is_empty),
+        }
+}
+
+fn advice(branch: &str, demands: &Protection, workflow: Workflow, has_prs: bool) -> String {
+    let direct = workflow == Workflow::Trunk && !takes_no_push(demands);
+    if direct || !has_prs {
+        format!("Commit to `{branch}` with file_write_branch")
+    } else {
+        "Commit to a new branch with file_write_branch, then pr_create".to_owned()
+    }
+}

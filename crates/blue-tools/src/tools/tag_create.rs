@@ -1,0 +1,126 @@
+//! `tag_create`
+
+use blue_core::forge::{
+    ConflictKind, ForgeError,
+    model::{Tag, TagOpts},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo,
+    rows::short,
+};
+
+#[derive(Debug)]
+pub struct TagCreate;
+
+/// Create a tag
+///
+/// The same tag on the same commit is no error.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Name of the tag
+    #[schemars(description = "")]
+    pub tag: String,
+    /// Branch or commit
+    pub target: String,
+    /// Text of the tag; makes it annotated
+    #[arg(long, short)]
+    #[schemars(description = "Makes it annotated")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub tag: String,
+    pub commit_sha: String,
+    pub html_url: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub annotated: bool,
+    /// It was there before, on the same commit
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub existing: bool,
+}
+
+impl Output {
+    fn new(tag: Tag, existing: bool) -> Self {
+        Self {
+            tag: tag.name,
+            commit_sha: tag.commit_sha.to_string(),
+            html_url: tag.html_url,
+            annotated: tag.annotated,
+            existing,
+        }
+    }
+}
+
+impl Tool for TagCreate {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "tag_create";
+    const EFFECT: Effect = Effect::Write;
+    const IDEMPOTENT: bool = true;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let opts = TagOpts {
+            name: plain(&input.tag, "tag")?,
+            target: plain(&input.target, "target")?,
+            message: input.message.filter(|text| !text.trim().is_empty()),
+        };
+        let repo = cx.repo(&input.repo).await?;
+        match repo.forge.create_tag(&repo.id, &opts).await {
+            Ok(tag) => Ok(Reply::from(Output::new(tag, false))),
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                message,
+                ..
+            }) => held_against(&repo, &opts, message).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let did = if output.existing {
+            "was there already, on"
+        } else {
+            "created on"
+        };
+        let text = format!("tag {} {did} {}", output.tag, short(&output.commit_sha));
+        page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
+    }
+}
+
+fn plain(text: &str, what: &str) -> Result<String, ToolError> {
+    let text = text.trim();
+    if text.is_empty() {
+        let message = format!("`{what}` is empty");
+        return Err(ToolError::new(ErrorCode::Invalid, message));
+    }
+    Ok(text.to_owned())
+}
+
+/// Whether the tag that is there is the one that was wanted; `said` are the forge's words
+async fn held_against(
+    repo: &Repo,
+    opts: &TagOpts,
+    said: String,
+) -> Result<Reply<Output>, ToolError> {
+    let (tag, wanted) = futures_util::future::try_join(
+        repo.forge.get_tag(&repo.id, &opts.name),
+        repo.forge.resolve(&repo.id, &opts.target),
+    )
+    .await?;
+    if tag.commit_sha == wanted {
+        return Ok(Reply::from(Output::new(tag, true)));
+    }
+    let message = format!(
+        "tag `{}` is on commit `{}`, not on `{wanted}`: {said}",
+        tag.name, tag.commit_sha
+    );
+    Err(ToolError::new(ErrorCode::Conflict, message)
+        .with_hint("choose another name: Blue does not move tags"))
+}

@@ -1,0 +1,368 @@
+//! One look at everything that ran for a commit
+
+use blue_core::forge::{
+    ForgeError,
+    model::{Check, CheckState, Checks, Page, Run, RunFilter, RunState, Sha, Verdict},
+};
+use futures_util::future;
+
+use super::{CheckRow, JobRow, Output, RunRow, Source, State, log, wait::Stateful};
+use crate::{Repo, ToolError, reply};
+
+/// Most runs of one commit that are looked at
+const RUNS: u32 = 50;
+/// Most rows of each kind that are told
+const ROWS: usize = 20;
+/// Most failed jobs whose log is told
+const LOGS: usize = 3;
+/// Longest name that is told
+const NAME: usize = 100;
+/// Room for rows without a log
+const ROOM: usize = 20_000;
+
+/// What was asked about
+#[derive(Debug)]
+pub(super) enum Target {
+    Default,
+    Branch(String),
+    Commit(String),
+    Pr(u64),
+    Run(u64),
+}
+
+/// What that is by now
+#[derive(Debug)]
+pub(super) enum Of {
+    Commit(Sha),
+    Run(u64),
+}
+
+/// What one look saw
+#[derive(Debug)]
+pub(super) struct Look {
+    runs: Vec<Run>,
+    checks: Checks,
+    state: State,
+}
+
+impl Stateful for Look {
+    fn state(&self) -> State {
+        self.state
+    }
+}
+
+impl Look {
+    fn new(runs: Vec<Run>, checks: Checks) -> Self {
+        let state = worse(of_runs(&runs), of_checks(&checks));
+        Self {
+            runs,
+            checks,
+            state,
+        }
+    }
+
+    /// For whoever waits
+    pub(super) fn words(&self) -> String {
+        let (done, all, what) = if self.runs.is_empty() {
+            let open = |c: &&Check| c.state != CheckState::Pending;
+            let done = self.checks.items.iter().filter(open).count();
+            (done, self.checks.items.len(), "checks")
+        } else {
+            let done = self.runs.iter().filter(|run| ended(run.state)).count();
+            (done, self.runs.len(), "runs")
+        };
+        match all {
+            0 => "nothing has been reported yet".to_owned(),
+            _ => format!("{done} of {all} {what} have ended"),
+        }
+    }
+}
+
+fn ended(state: RunState) -> bool {
+    !matches!(state, RunState::Queued | RunState::Running)
+}
+
+fn failed(state: RunState) -> bool {
+    matches!(state, RunState::Failure | RunState::Cancelled)
+}
+
+fn of_runs(runs: &[Run]) -> State {
+    if runs.is_empty() {
+        State::None
+    } else if runs.iter().any(|run| failed(run.state)) {
+        State::Failure
+    } else if runs.iter().all(|run| ended(run.state)) {
+        State::Success
+    } else {
+        State::Pending
+    }
+}
+
+fn of_checks(checks: &Checks) -> State {
+    match checks.verdict() {
+        Verdict::Success => State::Success,
+        Verdict::Failure => State::Failure,
+        Verdict::Pending => State::Pending,
+        Verdict::None => State::None,
+    }
+}
+
+/// Green is only what is green everywhere
+fn worse(a: State, b: State) -> State {
+    let rank = |state| match state {
+        State::Failure => 0,
+        State::Pending => 1,
+        State::Success => 2,
+        State::None => 3,
+    };
+    if rank(a) <= rank(b) { a } else { b }
+}
+
+/// Find the commit or run that is meant
+pub(super) async fn settle(repo: &Repo, target: Target) -> Result<Of, ToolError> {
+    let (forge, id) = (&repo.forge, &repo.id);
+    Ok(match target {
+        Target::Default => Of::Commit(forge.resolve(id, "HEAD").await?),
+        Target::Branch(name) => Of::Commit(forge.get_branch(id, &name).await?.sha),
+        Target::Commit(rev) => Of::Commit(forge.resolve(id, &rev).await?),
+        Target::Pr(number) => match forge.get_pr(id, number).await?.head.sha {
+            Some(sha) => Of::Commit(sha),
+            None => {
+                return Err(ForgeError::NotFound {
+                    host: forge.host().clone(),
+                    what: format!("the head of pull request #{number} of `{id}`"),
+                    status: None,
+                }
+                .into());
+            }
+        },
+        Target::Run(run) => Of::Run(run),
+    })
+}
+
+/// Look once
+pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
+    match of {
+        Of::Run(id) => {
+            let run = repo.forge.get_run(&repo.id, *id).await?;
+            Ok(Look::new(vec![run], Checks::default()))
+        }
+        Of::Commit(sha) => {
+            let filter = RunFilter {
+                head_sha: Some(sha.clone()),
+                ..RunFilter::default()
+            };
+            // A run says nothing of what others report, and statuses hide what has no status.
+            let (runs, checks) = future::join(
+                repo.forge.list_runs(&repo.id, &filter, Page::first(RUNS)),
+                repo.forge.checks(&repo.id, sha.as_str()),
+            )
+            .await;
+            let checks = checks?;
+            let runs = match runs {
+                // Without runs, or without the right to see them, the statuses must do.
+                Err(
+                    ForgeError::Unsupported { .. }
+                    | ForgeError::NotFound { .. }
+                    | ForgeError::Forbidden { .. }
+                    | ForgeError::Unauthorized { .. },
+                ) => Vec::new(),
+                other => other?.items,
+            };
+            Ok(Look::new(runs, checks))
+        }
+    }
+}
+
+/// Tell what was seen, with what failed and why
+pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) -> Output {
+    let source = match seen.runs.first() {
+        None => Source::Statuses,
+        Some(run) if run.from_tasks => Source::Tasks,
+        Some(_) => Source::Runs,
+    };
+    let sha = match of {
+        Of::Commit(sha) => Some(sha.clone()),
+        Of::Run(_) => seen.runs.first().and_then(|run| run.head_sha.clone()),
+    };
+    let explained = of_runs(&seen.runs);
+    let mut checks: Vec<CheckRow> = seen
+        .checks
+        .items
+        .into_iter()
+        // Beside runs, only what makes the state worse than theirs.
+        .filter(|check| explained == State::None || explained != seen.state && is_bad(check.state))
+        .map(check_row)
+        .collect();
+    let mut runs = seen.runs;
+    runs.sort_by_key(|run| !failed(run.state));
+    let all = runs.len() + checks.len();
+    runs.truncate(ROWS);
+    checks.sort_by_key(|check| check.state != "failure");
+    checks.truncate(ROWS);
+    let mut jobs = match seen.state {
+        State::Failure => failed_jobs(repo, &runs).await,
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<RunRow> = runs.into_iter().map(run_row).collect();
+    reply::fit(&mut rows, ROOM);
+    reply::fit(&mut checks, ROOM);
+    for row in &mut rows {
+        row.failed_jobs = jobs
+            .extract_if(.., |(run, _)| *run == row.id)
+            .map(|(_, job)| job)
+            .collect();
+    }
+    let left_out = all - rows.len() - checks.len();
+    Output {
+        state: seen.state,
+        source,
+        sha: sha.map(|sha| sha.to_string()),
+        runs: rows,
+        checks,
+        left_out: (left_out > 0).then_some(left_out),
+        waited,
+    }
+}
+
+fn is_bad(state: CheckState) -> bool {
+    matches!(state, CheckState::Failure | CheckState::Pending)
+}
+
+/// The first jobs that failed, each with its run and the end of its log
+///
+/// Whatever is missing of it is said in its place: the state is known all the same.
+async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Vec<(u64, JobRow)> {
+    let (forge, id) = (&repo.forge, &repo.id);
+    // A run may go on after one of its jobs has failed.
+    let bad: Vec<u64> = runs
+        .iter()
+        .filter(|run| failed(run.state) || run.state == RunState::Running)
+        .map(|run| run.id)
+        .take(LOGS)
+        .collect();
+    let lists = future::join_all(bad.iter().map(|run| forge.list_jobs(id, *run))).await;
+    let mut jobs = Vec::new();
+    for (run, list) in bad.into_iter().zip(lists) {
+        let list = list.unwrap_or_default();
+        let one = |state: RunState| list.iter().filter(move |job| job.state == state);
+        let broken: Vec<_> = one(RunState::Failure).collect();
+        let of_run = if broken.is_empty() {
+            one(RunState::Cancelled).collect()
+        } else {
+            broken
+        };
+        jobs.extend(of_run.into_iter().map(|job| (run, job.clone())));
+    }
+    let told = jobs.into_iter().take(ROWS).enumerate();
+    future::join_all(told.map(|(n, (run, job))| async move {
+        let mut row = JobRow {
+            name: short(&job.name),
+            log: None,
+            no_log: None,
+        };
+        if n < LOGS {
+            match forge.job_log(id, job.id, log::FETCH).await {
+                Ok(tail) => row.log = Some(log::last_lines(&tail.text, tail.cut)),
+                Err(error) => row.no_log = Some(short(&error.to_string())),
+            }
+            row.log = row.log.filter(|text| !text.is_empty());
+        }
+        (run, row)
+    }))
+    .await
+}
+
+fn run_row(run: Run) -> RunRow {
+    let state = match run.state {
+        RunState::Queued => "queued",
+        RunState::Running => "running",
+        RunState::Success => "success",
+        RunState::Failure => "failure",
+        RunState::Cancelled => "cancelled",
+        RunState::Skipped => "skipped",
+    };
+    RunRow {
+        id: run.id,
+        name: short(&run.name),
+        event: run.event,
+        state: state.to_owned(),
+        html_url: run.html_url,
+        failed_jobs: Vec::new(),
+    }
+}
+
+fn check_row(check: Check) -> CheckRow {
+    let state = match check.state {
+        CheckState::Success => "success",
+        CheckState::Failure => "failure",
+        CheckState::Pending => "pending",
+        CheckState::Skipped => "skipped",
+    };
+    CheckRow {
+        context: short(&check.context),
+        state: state.to_owned(),
+        description: short(&check.description),
+        url: check.url,
+    }
+}
+
+fn short(text: &str) -> String {
+    let mut chars = text.chars();
+    let start: String = chars.by_ref().take(NAME).collect();
+    if chars.next().is_some() {
+        start + "…"
+    } else {
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(state: RunState) -> Run {
+        Run {
+            id: 1,
+            number: 1,
+            name: "ci".to_owned(),
+            event: "push".to_owned(),
+            branch: "main".to_owned(),
+            head_sha: None,
+            state,
+            html_url: String::new(),
+            created: None,
+            from_tasks: false,
+        }
+    }
+
+    fn check(state: CheckState) -> Check {
+        Check {
+            context: "ci".to_owned(),
+            state,
+            description: String::new(),
+            url: String::new(),
+        }
+    }
+
+    #[test]
+    fn one_word_for_all_of_it() {
+        use CheckState as C;
+        use RunState as R;
+        for (runs, checks, state) in [
+            (&[][..], &[][..], State::None),
+            (&[R::Success, R::Skipped], &[], State::Success),
+            (&[R::Success, R::Running], &[], State::Pending),
+            (&[R::Queued, R::Failure], &[], State::Failure),
+            (&[R::Cancelled], &[], State::Failure),
+            (&[], &[C::Success], State::Success),
+            (&[R::Success], &[C::Pending], State::Pending),
+            (&[R::Success], &[C::Failure], State::Failure),
+            (&[R::Queued], &[C::Success], State::Pending),
+        ] {
+            let items = checks.iter().map(|c| check(*c)).collect();
+            let look = Look::new(runs.iter().map(|r| run(*r)).collect(), Checks { items });
+            assert_eq!(look.state, state, "{runs:?} {checks:?}");
+        }
+    }
+}

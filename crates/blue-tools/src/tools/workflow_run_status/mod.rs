@@ -1,0 +1,260 @@
+//! `workflow_run_status`
+
+mod log;
+mod look;
+mod wait;
+
+use std::time::Duration;
+
+use look::{Look, Target};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wait::{Real, Timer as _};
+
+use crate::{
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path,
+};
+
+/// Longest wait
+const LONGEST: u32 = 300;
+
+#[derive(Debug)]
+pub struct WorkflowRunStatus;
+
+/// Tell how CI stands for one branch (default: the default branch), commit, pull request or run
+///
+/// Failed jobs come with the end of their log.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+pub struct Input {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repo: RepoArgs,
+    /// Branch, at its last commit [default: the default branch]
+    #[schemars(description = "")]
+    pub branch: Option<String>,
+    /// Commit
+    #[arg(long)]
+    #[schemars(description = "")]
+    pub sha: Option<String>,
+    /// Pull request, at its last commit
+    #[arg(long = "pr", value_name = "NUMBER")]
+    #[schemars(description = "")]
+    pub index: Option<u64>,
+    /// One run
+    #[arg(long)]
+    #[schemars(description = "")]
+    pub run_id: Option<u64>,
+    /// Wait for success or failure, at most 300
+    #[arg(long = "wait", value_name = "SECONDS")]
+    #[schemars(description = "Wait for an end, at most 300")]
+    pub wait_seconds: Option<u32>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    pub state: State,
+    /// What the forge could be asked for
+    pub source: Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunRow>,
+    /// Statuses, where runs do not tell it all
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckRow>,
+    /// Runs and checks that found no place
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
+    /// Seconds
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited: Option<u64>,
+}
+
+/// One word for everything that ran
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Success,
+    Failure,
+    Pending,
+    /// Nothing was reported
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Runs,
+    Tasks,
+    Statuses,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunRow {
+    pub id: u64,
+    pub name: String,
+    pub event: String,
+    pub state: String,
+    pub html_url: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_jobs: Vec<JobRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct JobRow {
+    pub name: String,
+    /// Its last lines
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// Why there are none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_log: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckRow {
+    pub context: String,
+    pub state: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub url: String,
+}
+
+impl Tool for WorkflowRunStatus {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "workflow_run_status";
+    const EFFECT: Effect = Effect::Read;
+
+    async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let target = target(&input)?;
+        let wait = input.wait_seconds.unwrap_or(0);
+        if wait > LONGEST {
+            let message = format!("`wait_seconds` is {wait}, but at most {LONGEST}");
+            return Err(ToolError::new(ErrorCode::Invalid, message)
+                .with_hint("wait several times for longer"));
+        }
+        let repo = cx.repo(&input.repo).await?;
+        // A branch that moves meanwhile is not what was asked for.
+        let of = look::settle(&repo, target).await?;
+        let timer = Real::start();
+        let total = f64::from(wait);
+        let seen: Look = wait::until_final(
+            &timer,
+            Duration::from_secs(wait.into()),
+            || look::once(&repo, &of),
+            |elapsed, seen: &Look| {
+                if wait > 0 {
+                    cx.progress(elapsed.as_secs_f64().min(total), Some(total), seen.words());
+                }
+            },
+        )
+        .await?;
+        let waited = (wait > 0).then(|| timer.elapsed().as_secs());
+        let output = look::tell(&repo, seen, &of, waited).await;
+        let (state, is_pr) = (output.state, input.index.is_some());
+        Ok(Reply::from(output)
+            .next_if(
+                state == State::Pending,
+                "Wait with workflow_run_status, wait_seconds 300",
+            )
+            .next_if(
+                state == State::Success && is_pr,
+                "Judge the pull request with pr_verify",
+            ))
+    }
+
+    fn page(output: &Output, page: &mut Page) {
+        let (word, style) = look_of(output.state);
+        let of = output.sha.as_deref().unwrap_or_default();
+        let text = match output.state {
+            State::None => format!("nothing has run for {}", &of[..of.len().min(10)]),
+            _ => format!("{word} for {}", &of[..of.len().min(10)]),
+        };
+        page.line(&text, style);
+        let rows: Vec<Vec<Cell>> = output
+            .runs
+            .iter()
+            .map(|run| {
+                vec![
+                    Cell::from(run.id.to_string()).linked(&run.html_url),
+                    Cell::new(&run.state, style_of(&run.state)),
+                    Cell::from(&run.name),
+                    Cell::new(&run.event, Style::Dim),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            page.table(&["RUN", "STATE", "NAME", "EVENT"], rows);
+        }
+        let rows: Vec<Vec<Cell>> = output
+            .checks
+            .iter()
+            .map(|check| {
+                vec![
+                    Cell::from(&check.context).linked(&check.url),
+                    Cell::new(&check.state, style_of(&check.state)),
+                    Cell::new(&check.description, Style::Dim),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            page.table(&["CHECK", "STATE", "DESCRIPTION"], rows);
+        }
+        for job in output.runs.iter().flat_map(|run| &run.failed_jobs) {
+            page.blank();
+            page.line(&format!("{} failed", job.name), Style::Bad);
+            match (&job.log, &job.no_log) {
+                (Some(log), _) => page.text(log),
+                (None, Some(why)) => page.line(why, Style::Dim),
+                (None, None) => page,
+            };
+        }
+    }
+}
+
+fn look_of(state: State) -> (&'static str, Style) {
+    match state {
+        State::Success => ("success", Style::Good),
+        State::Failure => ("failure", Style::Bad),
+        State::Pending => ("pending", Style::Warn),
+        State::None => ("none", Style::Dim),
+    }
+}
+
+fn style_of(word: &str) -> Style {
+    match word {
+        "success" => Style::Good,
+        "failure" | "cancelled" => Style::Bad,
+        "skipped" => Style::Dim,
+        _ => Style::Warn,
+    }
+}
+
+/// What was asked about; models write empty texts and zeros for what they leave out
+fn target(input: &Input) -> Result<Target, ToolError> {
+    let text = |given: &Option<String>| given.clone().filter(|t| !t.trim().is_empty());
+    let mut asked = Vec::new();
+    if let Some(branch) = text(&input.branch) {
+        asked.push(Target::Branch(path::of_branch(&branch)?.to_owned()));
+    }
+    if let Some(sha) = text(&input.sha) {
+        asked.push(Target::Commit(sha.trim().to_owned()));
+    }
+    if let Some(number) = input.index.filter(|n| *n > 0) {
+        asked.push(Target::Pr(number));
+    }
+    if let Some(id) = input.run_id.filter(|n| *n > 0) {
+        asked.push(Target::Run(id));
+    }
+    match asked.pop() {
+        None => Ok(Target::Default),
+        Some(one) if asked.is_empty() => Ok(one),
+        Some(_) => Err(ToolError::new(
+            ErrorCode::Invalid,
+            "more than one of `branch`, `sha`, `index` and `run_id` is given",
+        )
+        .with_hint("give the one that is meant")),
+    }
+}

@@ -1,0 +1,489 @@
+//! `pr_verify`
+
+use std::sync::{Arc, Mutex};
+
+use blue_testkit::{Cx, Repo, Result, Skip};
+use blue_tools::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::desk::{self, Desk};
+
+on_every_forge![
+    a_clean_one_can_be_merged,
+    what_it_returns_is_merged,
+    required_checks_are_counted,
+    required_checks_may_be_patterns,
+    a_rule_without_names_wants_all_checks,
+    a_check_that_nobody_requires_stops_nothing,
+    approvals_are_counted,
+    the_last_review_of_each_counts,
+    a_review_that_was_asked_for_is_awaited,
+    a_conflict_is_told,
+    a_draft_is_told,
+    an_empty_one_is_told,
+    merged_and_closed_are_told,
+    behind_matters_where_the_rule_says_so,
+    a_reader_is_told,
+    a_user_off_the_list_is_told,
+    a_writer_sees_the_rule,
+    an_archived_repository_is_told,
+    the_test_plan_is_read,
+    a_fork_is_judged_too,
+    waiting_is_told,
+    a_missing_one_is_not_found,
+    it_does_what_every_tool_owes,
+];
+
+async fn start(cx: &Cx) -> Result<(Desk, Repo, u64)> {
+    let (desk, repo) = desk::start(cx).await?;
+    let number = cx.lab.pr_with(&repo, "topic", &[("a.txt", b"a")]).await?;
+    Ok((desk, repo, number))
+}
+
+async fn verify(desk: &Desk, number: u64) -> Result<Value> {
+    let args = json!({"index": number, "wait_seconds": 60});
+    let answer = desk.call("pr_verify", args).await?;
+    assert_eq!(
+        answer["can_merge"],
+        answer["blockers"] == json!([]),
+        "{answer:#}"
+    );
+    Ok(answer)
+}
+
+fn codes(answer: &Value) -> Vec<&str> {
+    let blockers = answer["blockers"].as_array().unwrap();
+    blockers
+        .iter()
+        .map(|b| b["code"].as_str().unwrap())
+        .collect()
+}
+
+fn message<'a>(answer: &'a Value, code: &str) -> &'a str {
+    let blockers = answer["blockers"].as_array().unwrap();
+    let blocker = blockers.iter().find(|b| b["code"] == code);
+    blocker
+        .and_then(|b| b["message"].as_str())
+        .unwrap_or_default()
+}
+
+async fn a_clean_one_can_be_merged(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    assert_eq!(
+        verify(&desk, number).await?,
+        json!({
+            "state": "open", "mergeable": "yes", "head_sha": head.as_str(), "base": "main",
+            "checks": {"required": 0, "passed": 0, "failed": 0, "pending": 0},
+            "approvals": {"required": 0, "given": 0, "changes_requested": 0},
+            "draft": false, "conflicts": false, "behind": false,
+            "test_plan": {"total": 0, "done": 0, "open": []},
+            "blockers": [], "can_merge": true,
+            "next_steps": ["Merge with pr_merge and this head_sha"],
+        })
+    );
+    Ok(())
+}
+
+async fn what_it_returns_is_merged(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let seen = verify(&desk, number).await?;
+    let args = json!({"index": number, "head_sha": seen["head_sha"]});
+    cx.lab.write(&repo, "topic", &[("late.txt", b"l")]).await?;
+    let error = desk.refused("pr_merge", args).await;
+    assert_eq!(error.code, ErrorCode::Conflict);
+    let seen = verify(&desk, number).await?;
+    let args = json!({"index": number, "head_sha": seen["head_sha"]});
+    assert_eq!(desk.call("pr_merge", args).await?["merged"], true);
+    Ok(())
+}
+
+async fn required_checks_are_counted(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({
+        "enable_status_check": true, "status_check_contexts": ["build", "lint", "test"],
+    });
+    cx.lab.protect(&repo, "main", rule).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "build", "failure").await?;
+    cx.lab.status(&repo, &head, "lint", "pending").await?;
+    cx.lab.status(&repo, &head, "extra", "success").await?;
+    let answer = verify(&desk, number).await?;
+    let counts = json!({"required": 3, "passed": 1, "failed": 1, "pending": 2});
+    assert_eq!(answer["checks"], counts);
+    assert_eq!(
+        codes(&answer),
+        ["checks_failed", "checks_pending", "checks_missing"]
+    );
+    assert!(message(&answer, "checks_failed").contains("`build`"));
+    assert!(message(&answer, "checks_pending").contains("`lint`"));
+    assert!(message(&answer, "checks_missing").contains("`test`"));
+    assert_eq!(answer["mergeable"], "yes");
+    let steps = answer["next_steps"].to_string();
+    assert!(steps.contains("workflow_run_status"), "{steps}");
+    for name in ["build", "lint", "test"] {
+        cx.lab.status(&repo, &head, name, "success").await?;
+    }
+    let answer = verify(&desk, number).await?;
+    let counts = json!({"required": 3, "passed": 4, "failed": 0, "pending": 0});
+    assert_eq!(answer["checks"], counts);
+    assert_eq!(codes(&answer), [""; 0]);
+    assert_eq!(
+        desk.call("pr_merge", json!({"index": number})).await?["merged"],
+        true
+    );
+    Ok(())
+}
+
+async fn required_checks_may_be_patterns(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has names only").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"enable_status_check": true, "status_check_contexts": ["ci/*"]});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["checks_missing"]);
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "ci/a", "success").await?;
+    cx.lab.status(&repo, &head, "ci/b / c", "failure").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["checks_failed"]);
+    assert!(message(&answer, "checks_failed").contains("`ci/b / c`"));
+    assert_eq!(
+        desk.refused("pr_merge", json!({"index": number}))
+            .await
+            .code,
+        ErrorCode::NotMergeable
+    );
+    Ok(())
+}
+
+async fn a_rule_without_names_wants_all_checks(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub requires what it names").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"enable_status_check": true, "status_check_contexts": []});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let args = json!({"index": number});
+    assert_eq!(codes(&verify(&desk, number).await?), ["checks_missing"]);
+    assert_eq!(
+        desk.refused("pr_merge", args.clone()).await.code,
+        ErrorCode::NotMergeable
+    );
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "any", "failure").await?;
+    assert_eq!(codes(&verify(&desk, number).await?), ["checks_failed"]);
+    cx.lab.status(&repo, &head, "any", "success").await?;
+    assert_eq!(codes(&verify(&desk, number).await?), [""; 0]);
+    assert_eq!(desk.call("pr_merge", args).await?["merged"], true);
+    Ok(())
+}
+
+async fn a_check_that_nobody_requires_stops_nothing(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "ci", "failure").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["checks"]["failed"], 1);
+    assert_eq!(codes(&answer), [""; 0]);
+    assert_eq!(
+        desk.call("pr_merge", json!({"index": number})).await?["merged"],
+        true
+    );
+    Ok(())
+}
+
+async fn approvals_are_counted(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    cx.lab
+        .protect(&repo, "main", json!({"required_approvals": 1}))
+        .await?;
+    let stranger = cx.lab.user("stranger").await?;
+    cx.lab.review(&repo, number, &stranger, "APPROVED").await?;
+    let answer = verify(&desk, number).await?;
+    let counts = json!({"required": 1, "given": 0, "changes_requested": 0});
+    assert_eq!(answer["approvals"], counts, "{answer:#}");
+    assert_eq!(codes(&answer), ["approvals"]);
+    assert_eq!(
+        message(&answer, "approvals"),
+        "0 of 1 required approvals are given"
+    );
+    let writer = cx.lab.user("writer").await?;
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    cx.lab.review(&repo, number, &writer, "APPROVED").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["approvals"]["given"], 1);
+    assert_eq!(codes(&answer), [""; 0]);
+    Ok(())
+}
+
+async fn the_last_review_of_each_counts(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"required_approvals": 1, "block_on_rejected_reviews": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let bob = cx.lab.user("bob").await?;
+    let amy = cx.lab.user("amy").await?;
+    for user in [&bob, &amy] {
+        cx.lab.collaborator(&repo, user, "write").await?;
+        cx.lab.review(&repo, number, user, "APPROVED").await?;
+    }
+    let no = cx
+        .lab
+        .review(&repo, number, &bob, "REQUEST_CHANGES")
+        .await?;
+    cx.lab.review(&repo, number, &bob, "COMMENT").await?;
+    let answer = verify(&desk, number).await?;
+    let counts = json!({"required": 1, "given": 1, "changes_requested": 1});
+    assert_eq!(answer["approvals"], counts);
+    assert_eq!(codes(&answer), ["changes_requested"]);
+    assert!(message(&answer, "changes_requested").contains(&bob.login));
+    cx.lab.dismiss_review(&repo, number, no).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["approvals"]["changes_requested"], 0);
+    assert_eq!(codes(&answer), [""; 0]);
+    assert_eq!(
+        desk.call("pr_merge", json!({"index": number})).await?["merged"],
+        true
+    );
+    Ok(())
+}
+
+async fn a_review_that_was_asked_for_is_awaited(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no such rule").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let reviewer = cx.lab.user("reviewer").await?;
+    cx.lab.collaborator(&repo, &reviewer, "write").await?;
+    cx.lab.request_review(&repo, number, &reviewer).await?;
+    assert_eq!(codes(&verify(&desk, number).await?), [""; 0]);
+    let rule = json!({"block_on_official_review_requests": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["review_requested"]);
+    assert!(message(&answer, "review_requested").contains(&reviewer.login));
+    cx.lab.review(&repo, number, &reviewer, "APPROVED").await?;
+    assert_eq!(codes(&verify(&desk, number).await?), [""; 0]);
+    Ok(())
+}
+
+async fn a_conflict_is_told(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let number = cx
+        .lab
+        .pr_with(&repo, "topic", &[("README.md", b"topic\n")])
+        .await?;
+    cx.lab
+        .write(&repo, "main", &[("README.md", b"main\n")])
+        .await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["mergeable"], "no");
+    assert_eq!(answer["conflicts"], true);
+    assert_eq!(answer["behind"], true);
+    assert_eq!(codes(&answer), ["conflict"]);
+    Ok(())
+}
+
+async fn a_draft_is_told(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    cx.lab
+        .write_new(&repo, "topic", "main", &[("a", b"a")])
+        .await?;
+    let args = json!({"title": "Not yet", "head": "topic", "draft": true});
+    let number = desk.call("pr_create", args).await?["pr_number"]
+        .as_u64()
+        .unwrap();
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["draft"], true);
+    assert_eq!(codes(&answer), ["draft"]);
+    Ok(())
+}
+
+async fn an_empty_one_is_told(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    cx.lab.branch(&repo, "same", "main").await?;
+    let number = cx.lab.pr(&repo, "same", "main", "Nothing").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["empty"]);
+    assert_eq!(answer["mergeable"], "no");
+    Ok(())
+}
+
+async fn merged_and_closed_are_told(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let args = json!({"index": number, "delete_branch": true});
+    desk.call("pr_merge", args).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["state"], "merged");
+    assert_eq!(codes(&answer), ["merged"]);
+    assert_eq!(answer.get("next_steps"), None);
+    let closed = cx.lab.pr_with(&repo, "two", &[("2", b"2")]).await?;
+    cx.lab.close_pr(&repo, closed).await?;
+    cx.lab.delete_branch(&repo, "two").await?;
+    let answer = verify(&desk, closed).await?;
+    assert_eq!(answer["state"], "closed");
+    assert_eq!(codes(&answer), ["closed"]);
+    Ok(())
+}
+
+async fn behind_matters_where_the_rule_says_so(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    cx.lab.write(&repo, "main", &[("other.txt", b"o")]).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["behind"], true);
+    assert_eq!(codes(&answer), [""; 0]);
+    let rule = json!({
+        "block_on_outdated_branch": true,
+        "enable_status_check": true, "status_check_contexts": ["ci"],
+    });
+    cx.lab.protect(&repo, "main", rule).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "ci", "success").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["behind"]);
+    Ok(())
+}
+
+async fn a_reader_is_told(cx: Cx) -> Result<()> {
+    let (_, repo, number) = start(&cx).await?;
+    let reader = cx.lab.user("reader").await?;
+    let desk = Desk::new(&cx, &reader, &repo);
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["not_permitted"]);
+    assert_eq!(answer["mergeable"], "yes");
+    Ok(())
+}
+
+async fn a_user_off_the_list_is_told(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub tells nobody that he is not on the list").into());
+    }
+    let (_, repo, number) = start(&cx).await?;
+    let writer = cx.lab.user("writer").await?;
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    let rule = json!({
+        "enable_merge_whitelist": true, "merge_whitelist_usernames": [repo.owner.login],
+    });
+    cx.lab.protect(&repo, "main", rule).await?;
+    let desk = Desk::new(&cx, &writer, &repo);
+    assert_eq!(codes(&verify(&desk, number).await?), ["not_permitted"]);
+    let desk = Desk::new(&cx, &repo.owner, &repo);
+    assert_eq!(codes(&verify(&desk, number).await?), [""; 0]);
+    Ok(())
+}
+
+async fn a_writer_sees_the_rule(cx: Cx) -> Result<()> {
+    let (_, repo, number) = start(&cx).await?;
+    let writer = cx.lab.user("writer").await?;
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    let rule = json!({"enable_status_check": true, "status_check_contexts": ["ci"]});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let desk = Desk::new(&cx, &writer, &repo);
+    assert_eq!(codes(&verify(&desk, number).await?), ["checks_missing"]);
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "ci", "success").await?;
+    assert_eq!(codes(&verify(&desk, number).await?), [""; 0]);
+    assert_eq!(
+        desk.call("pr_merge", json!({"index": number})).await?["merged"],
+        true
+    );
+    Ok(())
+}
+
+async fn an_archived_repository_is_told(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    verify(&desk, number).await?;
+    cx.lab.edit_repo(&repo, &json!({"archived": true})).await?;
+    assert_eq!(codes(&verify(&desk, number).await?), ["archived"]);
+    Ok(())
+}
+
+async fn the_test_plan_is_read(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    cx.lab
+        .write_new(&repo, "topic", "main", &[("a", b"a")])
+        .await?;
+    let body =
+        "## Test plan\n\n- [x] builds\n- [ ] runs\n  1. [ ] twice\n\n```\n- [ ] not this\n```\n";
+    let args = json!({"title": "T", "head": "topic", "body": body});
+    let number = desk.call("pr_create", args).await?["pr_number"]
+        .as_u64()
+        .unwrap();
+    let answer = verify(&desk, number).await?;
+    let plan = json!({"total": 3, "done": 1, "open": ["runs", "twice"]});
+    assert_eq!(answer["test_plan"], plan);
+    assert_eq!(answer["can_merge"], true);
+    let steps = answer["next_steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2, "{steps:?}");
+    assert!(
+        steps[0].as_str().unwrap().contains("test plan"),
+        "{steps:?}"
+    );
+    Ok(())
+}
+
+async fn a_fork_is_judged_too(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let user = cx.lab.user("forker").await?;
+    let fork = cx.lab.fork(&repo, &user).await?;
+    let head = cx
+        .lab
+        .write_new(&fork, "topic", "main", &[("f", b"f")])
+        .await?;
+    let from = format!("{}:topic", user.login);
+    let number = cx.lab.pr(&repo, &from, "main", "From a fork").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["head_sha"], head.as_str());
+    assert_eq!(codes(&answer), [""; 0]);
+    Ok(())
+}
+
+async fn waiting_is_told(cx: Cx) -> Result<()> {
+    let (mut desk, repo) = desk::start(&cx).await?;
+    let number = cx
+        .lab
+        .pr_with(&repo, "topic", &[("README.md", b"topic\n")])
+        .await?;
+    cx.lab
+        .write(&repo, "main", &[("README.md", b"main\n")])
+        .await?;
+    let args = json!({"index": number, "wait_seconds": 0});
+    let answer = desk.call("pr_verify", args).await?;
+    if cx.backend.is_github() {
+        return Ok(());
+    }
+    assert_eq!(answer["mergeable"], "checking");
+    assert_eq!(codes(&answer), ["checking"]);
+    assert!(
+        answer["next_steps"][0]
+            .as_str()
+            .unwrap()
+            .contains("wait_seconds")
+    );
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = told.clone();
+    desk.cx = desk
+        .cx
+        .clone()
+        .on_progress(move |p| listener.lock().unwrap().push(p.done));
+    assert_eq!(codes(&verify(&desk, number).await?), ["conflict"]);
+    let told = told.lock().unwrap();
+    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    Ok(())
+}
+
+async fn a_missing_one_is_not_found(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    let error = desk.refused("pr_verify", json!({"index": 999})).await;
+    assert_eq!(error.code, ErrorCode::NotFound);
+    assert!(error.message.contains("pull request #999"), "{error:?}");
+    Ok(())
+}
+
+async fn it_does_what_every_tool_owes(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    desk.owes("pr_verify", json!({"index": 1})).await;
+    Ok(())
+}

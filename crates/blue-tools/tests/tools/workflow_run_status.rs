@@ -1,0 +1,309 @@
+//! `workflow_run_status`
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use blue_core::forge::model::Sha;
+use blue_testkit::{Backend, Cx, Repo, Result, Skip, eventually};
+use blue_tools::{ErrorCode, Progress, tools};
+use serde_json::{Value, json};
+
+use crate::desk::{self, Desk};
+
+on_every_forge![
+    a_failed_run_shows_its_job_and_log,
+    a_run_is_found_by_each_of_its_names,
+    waiting_ends_with_the_run,
+    waiting_has_an_end,
+    a_run_that_waits_is_pending,
+    statuses_speak_where_no_run_does,
+    a_red_status_outweighs_green_runs,
+    logs_are_bounded,
+    nothing_reported_is_none,
+    what_makes_no_sense_is_refused,
+    it_does_what_every_tool_owes,
+];
+
+const TOOL: &str = "workflow_run_status";
+
+/// Push a rule that makes runs which end by themselves; only the sandbox does
+async fn push_rule(cx: &Cx, repo: &Repo, branch: &str, jobs: Value) -> Result<Sha> {
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("no runner is attached to a real server").into());
+    }
+    let rule = json!({"workflows": [{"name": "ci.yaml", "on": ["push"], "jobs": jobs}]});
+    let rule = rule.to_string();
+    cx.lab
+        .write(repo, branch, &[(".sandbox/ci.yaml", rule.as_bytes())])
+        .await
+}
+
+async fn final_state(desk: &Desk, args: Value) -> Result<Value> {
+    eventually("a final state", Duration::from_secs(20), || async {
+        let answer = desk.call(TOOL, args.clone()).await?;
+        let open = ["pending", "none"].contains(&answer["state"].as_str().unwrap());
+        Ok((!open).then_some(answer))
+    })
+    .await
+}
+
+async fn a_failed_run_shows_its_job_and_log(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let log = "compiling\n\u{1b}[31merror\u{1b}[0m: it broke\n";
+    let jobs = json!([
+        {"name": "build", "result": "failure", "log": log},
+        {"name": "lint", "result": "success", "log": "fine"},
+    ]);
+    let sha = push_rule(&cx, &repo, "main", jobs).await?;
+    let answer = eventually("the run has failed", Duration::from_secs(20), || async {
+        let answer = desk.call(TOOL, json!({})).await?;
+        Ok((answer["runs"][0]["state"] == "failure").then_some(answer))
+    })
+    .await?;
+    assert_eq!(answer["state"], "failure");
+    assert_eq!(answer["sha"], sha.as_str());
+    let source = if cx.backend.is_forgejo() {
+        "tasks"
+    } else {
+        "runs"
+    };
+    assert_eq!(answer["source"], source);
+    let run = &answer["runs"][0];
+    assert_eq!(run["state"], "failure");
+    let failed = run["failed_jobs"].as_array().unwrap();
+    assert_eq!((failed.len(), &failed[0]["name"]), (1, &json!("build")));
+    if cx.backend.is_forgejo() {
+        assert!(
+            failed[0]["no_log"]
+                .as_str()
+                .unwrap()
+                .contains("no job logs")
+        );
+    } else {
+        let log = failed[0]["log"].as_str().unwrap();
+        assert!(log.ends_with("compiling\nerror: it broke"), "{log}");
+    }
+    assert_eq!(answer.get("checks"), None);
+    Ok(())
+}
+
+async fn a_run_is_found_by_each_of_its_names(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    cx.lab.branch(&repo, "topic", "main").await?;
+    let jobs = json!([{"name": "build", "result": "success"}]);
+    let sha = push_rule(&cx, &repo, "topic", jobs).await?;
+    let number = cx.lab.pr(&repo, "topic", "main", "A change").await?;
+    let answer = final_state(&desk, json!({"branch": "topic"})).await?;
+    let run = answer["runs"][0]["id"].clone();
+    let short = &sha.as_str()[..12];
+    for args in [
+        json!({"branch": "refs/heads/topic", "sha": "", "index": 0}),
+        json!({"sha": sha.as_str()}),
+        json!({"sha": short}),
+        json!({"number": number.to_string()}),
+        json!({"run_id": run}),
+    ] {
+        let answer = desk.call(TOOL, args.clone()).await?;
+        assert_eq!(answer["state"], "success", "{args}");
+        assert_eq!(answer["sha"], sha.as_str(), "{args}");
+        assert_eq!(answer["runs"][0]["id"], run, "{args}");
+    }
+    assert_eq!(desk.call(TOOL, json!({})).await?["state"], "none");
+    Ok(())
+}
+
+async fn waiting_ends_with_the_run(cx: Cx) -> Result<()> {
+    let (mut desk, repo) = desk::start(&cx).await?;
+    let seen: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let told = Arc::clone(&seen);
+    desk.cx = desk
+        .cx
+        .on_progress(move |progress| told.lock().unwrap().push(progress));
+    let jobs = json!([{"name": "build", "result": "success", "delay_ms": 1200}]);
+    push_rule(&cx, &repo, "main", jobs).await?;
+    let started = Instant::now();
+    let answer = desk.call(TOOL, json!({"wait_seconds": 200})).await?;
+    assert_eq!(answer["state"], "success");
+    assert!(answer["waited"].as_u64().unwrap() < 60, "{answer}");
+    assert!(started.elapsed() < Duration::from_mins(1));
+    let seen = seen.lock().unwrap();
+    assert!(!seen.is_empty());
+    assert!(seen.iter().all(|p| p.total == Some(200.0)), "{seen:?}");
+    assert!(seen.is_sorted_by_key(|p| p.done), "{seen:?}");
+    Ok(())
+}
+
+async fn waiting_has_an_end(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let answer = desk.call(TOOL, json!({"wait_seconds": 1})).await?;
+    assert_eq!(
+        (&answer["state"], &answer["waited"]),
+        (&json!("none"), &json!(1))
+    );
+    let head = cx.lab.head(&repo, "main").await?;
+    cx.lab.status(&repo, &head, "ci", "pending").await?;
+    let answer = desk.call(TOOL, json!({"wait_seconds": "1"})).await?;
+    assert_eq!(
+        (&answer["state"], &answer["waited"]),
+        (&json!("pending"), &json!(1))
+    );
+    let step = "Wait with workflow_run_status, wait_seconds 300";
+    assert_eq!(answer["next_steps"], json!([step]));
+    Ok(())
+}
+
+async fn a_run_that_waits_is_pending(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let workflow = b"name: ci\non: [push]\njobs:\n  build:\n    runs-on: none\n    steps:\n      - run: 'true'\n";
+    let sha = cx
+        .lab
+        .write(&repo, "main", &[(".gitea/workflows/ci.yaml", workflow)])
+        .await?;
+    let answer = eventually("the run is seen", Duration::from_secs(20), || async {
+        let answer = desk.call(TOOL, json!({"branch": "main"})).await?;
+        Ok((answer["state"] != "none").then_some(answer))
+    })
+    .await?;
+    assert_eq!(
+        (&answer["state"], &answer["sha"]),
+        (&json!("pending"), &json!(sha.as_str()))
+    );
+    // Tasks hide what has not begun; its status does not.
+    let source = if cx.backend.is_forgejo() {
+        "statuses"
+    } else {
+        "runs"
+    };
+    assert_eq!(answer["source"], source);
+    Ok(())
+}
+
+async fn statuses_speak_where_no_run_does(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let head = cx.lab.head(&repo, "main").await?;
+    cx.lab.status(&repo, &head, "ci/build", "success").await?;
+    let answer = desk.call(TOOL, json!({"branch": "main"})).await?;
+    assert_eq!(
+        (&answer["state"], &answer["source"]),
+        (&json!("success"), &json!("statuses"))
+    );
+    assert_eq!(answer["checks"][0]["context"], "ci/build");
+    cx.lab.status(&repo, &head, "ci/test", "pending").await?;
+    assert_eq!(desk.call(TOOL, json!({})).await?["state"], "pending");
+    cx.lab.status(&repo, &head, "ci/test", "failure").await?;
+    let answer = desk.call(TOOL, json!({})).await?;
+    assert_eq!(answer["state"], "failure");
+    assert_eq!(answer["checks"][0]["context"], "ci/test");
+    assert_eq!(answer["checks"][0]["state"], "failure");
+    assert_eq!(answer["checks"][0]["description"], "from the set-up");
+    Ok(())
+}
+
+async fn a_red_status_outweighs_green_runs(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let jobs = json!([{"name": "build", "result": "success"}]);
+    let sha = push_rule(&cx, &repo, "main", jobs).await?;
+    assert_eq!(final_state(&desk, json!({})).await?["state"], "success");
+    cx.lab.status(&repo, &sha, "elsewhere", "failure").await?;
+    let answer = desk.call(TOOL, json!({})).await?;
+    assert_eq!(answer["state"], "failure");
+    assert_eq!(answer["runs"][0]["state"], "success");
+    assert_eq!(answer["checks"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["checks"][0]["context"], "elsewhere");
+    Ok(())
+}
+
+async fn logs_are_bounded(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let log: String = (0..5_000)
+        .map(|n| format!("line {n} of a long log\n"))
+        .collect();
+    let job = |n: u32| json!({"name": format!("job {n}"), "result": "failure", "log": log});
+    let jobs: Vec<Value> = (0..6).map(job).collect();
+    push_rule(&cx, &repo, "main", json!(jobs)).await?;
+    let answer = eventually("every job has failed", Duration::from_secs(20), || async {
+        let answer = desk.call(TOOL, json!({})).await?;
+        Ok((answer["runs"][0]["state"] == "failure").then_some(answer))
+    })
+    .await?;
+    let failed = answer["runs"][0]["failed_jobs"].as_array().unwrap();
+    assert_eq!(failed.len(), 6);
+    let logs: Vec<&str> = failed
+        .iter()
+        .filter_map(|job| job["log"].as_str())
+        .collect();
+    if !cx.backend.is_forgejo() {
+        assert_eq!(logs.len(), 3);
+    }
+    for log in logs {
+        assert!(
+            log.len() <= 2_000 && log.lines().count() <= 30,
+            "{}",
+            log.len()
+        );
+        assert!(log.ends_with("line 4999 of a long log"), "{log}");
+    }
+    assert!(answer.to_string().len() < 10_000);
+    Ok(())
+}
+
+async fn nothing_reported_is_none(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let head = cx.lab.head(&repo, "main").await?;
+    let answer = desk.call(TOOL, json!({"branch": "main"})).await?;
+    assert_eq!(
+        answer,
+        json!({"state": "none", "source": "statuses", "sha": head.as_str()})
+    );
+    let tool = tools::find(TOOL).unwrap();
+    let typed = ["run-status", "main", "--wait", "0", "-R", &desk.whole()];
+    let args = tool.command().try_get_matches_from(typed)?;
+    assert_eq!(tool.call_args(&desk.cx, &args).await?.json["state"], "none");
+    Ok(())
+}
+
+async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    for (args, code, said) in [
+        (
+            json!({"branch": "a", "sha": "b"}),
+            ErrorCode::Invalid,
+            "more than one of `branch`",
+        ),
+        (
+            json!({"wait_seconds": 301}),
+            ErrorCode::Invalid,
+            "`wait_seconds` is 301",
+        ),
+        (
+            json!({"wait_seconds": -1}),
+            ErrorCode::Invalid,
+            "workflow_run_status: `wait_seconds`",
+        ),
+        (
+            json!({"branch": "nope"}),
+            ErrorCode::NotFound,
+            "branch `nope`",
+        ),
+        (
+            json!({"sha": "0".repeat(40)}),
+            ErrorCode::NotFound,
+            "not found",
+        ),
+        (json!({"index": 4711}), ErrorCode::NotFound, ""),
+        (json!({"run_id": 999_999}), ErrorCode::NotFound, ""),
+    ] {
+        let error = desk.refused(TOOL, args.clone()).await;
+        assert_eq!(error.code, code, "{args}: {error}");
+        assert!(error.message.contains(said), "{args}: {error}");
+    }
+    Ok(())
+}
+
+async fn it_does_what_every_tool_owes(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    desk.owes(TOOL, json!({"branch": "main"})).await;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Pages that are made from the program and its tools, and must not be stale
+
+mod cli;
+mod tools;
+
+use crate::tidy::root;
+
+/// Hold a page against the file, or write the file where that is asked for
+fn fresh(name: &str, page: &str) {
+    let path = root().join("docs").join(name);
+    if update() {
+        std::fs::write(&path, page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == written,
+        "docs/{name} is stale: run `BLUE_UPDATE=1 cargo test -p blue`"
+    );
+}
+
+#[expect(clippy::disallowed_methods, reason = "the switch of this test run")]
+fn update() -> bool {
+    std::env::var("BLUE_UPDATE").is_ok_and(|value| !value.is_empty())
+}

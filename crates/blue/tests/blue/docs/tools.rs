@@ -1,0 +1,276 @@
+//! `docs/tools.md` is made from the tools
+
+use std::fmt::Write as _;
+
+use blue_tools::{AnyTool, Effect, tools::ALL};
+use clap::{Arg, ArgMatches, parser::ValueSource};
+use serde_json::{Map, Value, json};
+
+use super::fresh;
+
+const INTRO: &str = "\
+# Tools
+
+Made from the tools themselves; after a change run `BLUE_UPDATE=1 cargo test -p blue`.
+
+Each tool has two doors with the same arguments and the same answer: `blue mcp` for agents, and the
+command line for people and scripts (`pr_merge` is `blue pr merge`; with `--json` it prints the very
+object that an agent gets).
+
+- `owner` and `name` say which repository; left out, they come from the git remote of the folder that
+  Blue works in. `host` says on which forge, and is needed only where that is not clear. On the command
+  line `-R [HOST/]OWNER/NAME` says all three.
+- An answer is one flat object. `next_steps` in it, where there are any, name the tool to use next.
+- A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
+  listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message.
+- An argument that does not exist is refused by name. A number may come as a text, and `number` is
+  taken for `index`.
+- `--read-only` refuses what is not a *read* here. `--allow` and `BLUE_ALLOW` say whose repositories
+  may be touched. What *destroys* asks a person before it does so, or needs `--yes`.
+";
+
+#[test]
+fn the_page_of_the_tools_is_fresh() {
+    let mut page = INTRO.to_owned();
+    page += "\n| tool | typed | effect | what it does |\n|---|---|---|---|\n";
+    for tool in ALL {
+        let name = tool.name();
+        let _ = writeln!(
+            page,
+            "| [`{name}`](#{name}) | `{}` | {} | {} |",
+            typed(*tool),
+            effect(*tool),
+            tool.summary()
+        );
+    }
+    for tool in ALL {
+        section(&mut page, *tool);
+    }
+    fresh("tools.md", &page);
+}
+
+#[test]
+fn every_example_can_be_typed_and_sent() {
+    for tool in ALL {
+        for line in examples(*tool) {
+            let sent = sent(*tool, &line);
+            let schema = tool.input_schema();
+            for name in required(&schema) {
+                assert!(sent.contains_key(name), "{line}: {name} is missing");
+            }
+        }
+    }
+}
+
+fn section(page: &mut String, tool: &dyn AnyTool) {
+    let mut command = tool.command().bin_name(typed(tool));
+    let about = command.get_long_about().unwrap_or_default().to_string();
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    let again = match (tool.effect(), tool.idempotent()) {
+        (Effect::Read, _) => "",
+        (_, true) => "; the same call again changes nothing more",
+        (_, false) => "; the same call again may do it again",
+    };
+    let _ = write!(
+        page,
+        "\n## {}\n\n{about}\n\n`{usage}`: {}{again}\n\n",
+        tool.name(),
+        effect(tool),
+    );
+    arguments(page, tool, &command);
+    let answer = shape(&Value::Object(tool.output_schema()), 1);
+    let _ = write!(page, "Answer:\n\n```text\n{answer}\n```\n");
+    let lines = examples(tool);
+    if let Some(first) = lines.first() {
+        let sent = json!(sent(tool, first));
+        let _ = write!(
+            page,
+            "\n```sh\n{}\n```\n\n```json\n{sent}\n```\n",
+            lines.join("\n")
+        );
+    }
+}
+
+fn arguments(page: &mut String, tool: &dyn AnyTool, command: &clap::Command) {
+    let schema = tool.input_schema();
+    let required = required(&schema);
+    let by_id = |name: &str| command.get_arguments().find(|arg| arg.get_id() == name);
+    *page += "| argument | type | typed | |\n|---|---|---|---|\n";
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut listed = vec!["owner", "name", "host", "whole", "help"];
+    for (name, property) in properties.into_iter().flatten() {
+        if ["owner", "name"].contains(&name.as_str()) {
+            continue;
+        }
+        let arg = by_id(name);
+        let said = property.get("description").and_then(Value::as_str);
+        let help = arg.and_then(Arg::get_help).map(ToString::to_string);
+        let what = said.map(str::to_owned).or(help).unwrap_or_default();
+        let must = if required.contains(&name.as_str()) {
+            ", required"
+        } else {
+            ""
+        };
+        let kind = shape(property, 0).replace('|', "\\|");
+        let typed = arg.map(option).unwrap_or_default();
+        let what = what.replace('\n', " ");
+        let _ = writeln!(page, "| `{name}` | {kind}{must} | {typed} | {what} |");
+        listed.push(name);
+    }
+    // What only a person needs: a file to read, the last commit.
+    for arg in command.get_arguments() {
+        if !listed.contains(&arg.get_id().as_str()) {
+            let what = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(page, "| | | {} | {what} |", option(arg));
+        }
+    }
+    *page += "| `owner`, `name` | text | `-R` | which repository |\n\n";
+}
+
+fn typed(tool: &dyn AnyTool) -> String {
+    format!("blue {} {}", tool.noun(), tool.verb())
+}
+
+fn effect(tool: &dyn AnyTool) -> &'static str {
+    match tool.effect() {
+        Effect::Read => "reads",
+        Effect::Write => "writes",
+        Effect::Destroy => "destroys",
+    }
+}
+
+fn option(arg: &Arg) -> String {
+    match arg.get_long() {
+        Some(long) => format!("`--{long}`"),
+        None => format!("`{}`", arg.get_id().as_str().to_uppercase()),
+    }
+}
+
+fn required(schema: &Map<String, Value>) -> Vec<&str> {
+    let names = schema.get("required").and_then(Value::as_array);
+    names
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// A schema in a form that people read; objects below `lines` are laid out on lines of their own
+fn shape(schema: &Value, lines: usize) -> String {
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        let words: Vec<_> = allowed.iter().map(ToString::to_string).collect();
+        return words.join(" | ");
+    }
+    if let Some(word) = schema.get("const") {
+        return word.to_string();
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(ways)) = schema.get(key) {
+            let ways: Vec<_> = ways.iter().map(|way| shape(way, 0)).collect();
+            return ways.join(" | ");
+        }
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") => "text".to_owned(),
+        Some("integer" | "number") => "number".to_owned(),
+        Some("boolean") => "true | false".to_owned(),
+        Some("array") => {
+            let items = schema.get("items").map(|items| shape(items, 0));
+            format!("[{}, …]", items.unwrap_or_default())
+        }
+        Some("object") => {
+            let Some(Value::Object(schema)) = Some(schema) else {
+                return String::new();
+            };
+            let required = required(schema);
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let fields = properties.into_iter().flatten().map(|(name, inner)| {
+                let maybe = if required.contains(&name.as_str()) {
+                    ""
+                } else {
+                    "?"
+                };
+                format!("{name}{maybe}: {}", shape(inner, 0))
+            });
+            let fields: Vec<_> = fields.collect();
+            if lines > 0 {
+                format!("{{\n  {}\n}}", fields.join(",\n  "))
+            } else {
+                format!("{{ {} }}", fields.join(", "))
+            }
+        }
+        _ => "anything".to_owned(),
+    }
+}
+
+/// The lines below "Examples:" of a tool's help
+fn examples(tool: &dyn AnyTool) -> Vec<String> {
+    let command = tool.command();
+    let help = command.get_after_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    let lines = help.lines().map(str::trim);
+    lines
+        .filter(|line| line.starts_with("blue "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What is typed, as a model sends it
+fn sent(tool: &dyn AnyTool, line: &str) -> Map<String, Value> {
+    let words = words(line);
+    let start = typed(tool);
+    assert!(line.starts_with(&start), "{line}: not {start}");
+    let command = tool.command();
+    let matches = command
+        .no_binary_name(true)
+        .try_get_matches_from(&words[3..])
+        .unwrap_or_else(|error| panic!("{line}: {error}"));
+    let schema = tool.input_schema();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut sent = Map::new();
+    if let Some((owner, name)) = value(&matches, "whole").as_deref().and_then(|whole| {
+        let (owner, name) = whole.rsplit_once('/')?;
+        Some((owner.to_owned(), name.to_owned()))
+    }) {
+        sent.insert("owner".to_owned(), owner.into());
+        sent.insert("name".to_owned(), name.into());
+    }
+    for (name, property) in properties.into_iter().flatten() {
+        let Some(text) = value(&matches, name) else {
+            continue;
+        };
+        let value = match property.get("type").and_then(Value::as_str) {
+            Some("integer") => json!(text.parse::<u64>().unwrap()),
+            Some("boolean") => json!(true),
+            _ => json!(text),
+        };
+        sent.insert(name.clone(), value);
+    }
+    sent
+}
+
+fn value(matches: &ArgMatches, id: &str) -> Option<String> {
+    let known = matches.try_contains_id(id).is_ok();
+    if !known || matches.value_source(id) != Some(ValueSource::CommandLine) {
+        return None;
+    }
+    let raw = matches.get_raw(id)?.next()?;
+    Some(raw.to_str().unwrap().to_owned())
+}
+
+/// The words of a line as a shell sees them
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            None if c == ' ' => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
