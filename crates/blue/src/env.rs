@@ -467,7 +467,7 @@ line break. A setting that makes no sense ends the program with exit code 64.
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
                 let shown = |command: &&str| match *command {
-                    TOOLS => "the tools".to_owned(),
+                    TOOLS => "the tools, `blue mcp`".to_owned(),
                     command => format!("`blue {command}`"),
                 };
                 let commands: Vec<_> = var.commands.iter().map(shown).collect();

@@ -64,6 +64,23 @@ impl Repo {
             .fold(git, |git, (k, v)| git.env(k, v))
     }
 
+    /// A git that adds a character to `log` each time it runs
+    #[cfg(unix)]
+    pub(crate) fn counted(&self, log: &Path) -> Git {
+        use std::os::unix::fs::PermissionsExt;
+        let script = self.dir.path().join("git");
+        let body = format!(
+            "#!/bin/sh\nprintf . >>'{}'\nexec git \"$@\"\n",
+            log.display()
+        );
+        std::fs::write(&script, body).unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        let git = Git::with_programs(&script, self.dir.path().join("ssh"));
+        self.vars()
+            .into_iter()
+            .fold(git, |git, (k, v)| git.env(k, v))
+    }
+
     /// An `ssh` that answers `ssh -G` with this text
     #[cfg(unix)]
     pub(crate) fn ssh_says(&self, text: &str) {

@@ -22,6 +22,7 @@ pub struct BranchDelete;
 ///
 /// One that is protected, unmerged or has open pull requests only with `force` and `sha`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -39,6 +40,10 @@ pub struct Input {
     #[schemars(description = "")]
     pub force: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue branch delete feature/discount";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

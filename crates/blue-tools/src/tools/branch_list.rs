@@ -14,6 +14,7 @@ pub struct BranchList;
 
 /// List branches
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -25,6 +26,11 @@ pub struct Input {
     #[arg(long)]
     pub limit: Option<u32>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue branch list
+  blue branch list -R acme/storefront --page 2 --limit 50";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

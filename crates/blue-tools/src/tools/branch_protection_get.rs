@@ -11,6 +11,7 @@ pub struct BranchProtectionGet;
 
 /// Show what a branch demands before it takes changes
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(visible_alias = "protection", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -19,6 +20,10 @@ pub struct Input {
     #[schemars(description = "")]
     pub branch: String,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue branch protection-get main";
 
 /// An unprotected branch is `{"protected": false}` and no more
 #[derive(Debug, Default, Serialize, JsonSchema)]

@@ -14,6 +14,7 @@ pub struct DirList;
 
 /// List a directory
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -21,7 +22,7 @@ pub struct Input {
     /// Directory [default: the root of the repository]
     #[arg(default_value = "", hide_default_value = true)]
     #[serde(default)]
-    #[schemars(description = "Default: the root", extend("default" = null))]
+    #[schemars(description = "", extend("default" = null))]
     pub path: String,
     /// Branch, tag or commit [default: the default branch]
     #[arg(long = "ref")]
@@ -32,6 +33,11 @@ pub struct Input {
     #[arg(long)]
     pub page: Option<u32>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue dir list
+  blue dir list docs --ref v1.2.0";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -15,9 +15,8 @@ use crate::{
 pub struct FileDelete;
 
 /// Delete a file from a branch
-///
-/// For many files: `file_write_branch`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -38,6 +37,11 @@ pub struct Input {
     #[schemars(description = "")]
     pub message: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue file delete docs/old.md --branch topic --sha 3b18e512dba79e4c8300dd08aeb37f8e728b8dad
+  blue file delete docs/old.md --branch topic";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -16,6 +16,7 @@ pub struct PrList;
 
 /// List pull requests
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -27,7 +28,7 @@ pub struct Input {
     pub state: State,
     /// Only from this branch, or from `owner:branch` of a fork
     #[arg(long, value_name = "BRANCH")]
-    #[schemars(description = "Source branch, or owner:branch of a fork")]
+    #[schemars(description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
     /// Only into this branch
     #[arg(long, value_name = "BRANCH")]
@@ -40,6 +41,11 @@ pub struct Input {
     #[arg(long)]
     pub limit: Option<u32>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr list
+  blue pr list --state closed --base main";
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -2,7 +2,7 @@
 
 use blue_core::forge::{
     ConflictKind, ForgeError, MergeBlock,
-    model::{MergeOpts, MergeOutcome, MergeStrategy, Page as Part, PrFilter, PrState, Sha},
+    model::{MergeOpts, MergeOutcome, MergeStrategy, PrState, Sha},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,13 +16,14 @@ pub struct PrMerge;
 ///
 /// Fails with the forge's words when it will not merge.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Number of the pull request
     #[arg(value_name = "NUMBER")]
-    #[schemars(description = "PR number")]
+    #[schemars(description = "")]
     pub index: u64,
     /// How its commits reach the base branch
     #[arg(long, value_enum, default_value_t)]
@@ -35,7 +36,7 @@ pub struct Input {
     pub merge_message_title: Option<String>,
     /// Text of the commit that the merge makes
     #[arg(long, visible_alias = "message", value_name = "TEXT")]
-    #[schemars(description = "Body of the merge commit")]
+    #[schemars(description = "")]
     pub merge_message_field: Option<String>,
     /// Merge only if the head is still this commit
     #[arg(long, value_name = "COMMIT")]
@@ -47,6 +48,11 @@ pub struct Input {
     #[schemars(description = "")]
     pub delete_branch: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr merge 12
+  blue pr merge 12 --style squash --delete-branch";
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -208,25 +214,14 @@ async fn why_kept(repo: &Repo, number: u64) -> Result<Option<String>, ToolError>
     if pr.state == PrState::Merged {
         return Ok(None);
     }
-    let all = Part::first(50);
-    let from = PrFilter {
-        head: Some(branch.clone()),
-        ..PrFilter::default()
-    };
-    let onto = PrFilter {
-        base: Some(branch.clone()),
-        ..PrFilter::default()
-    };
-    let (found, from, onto) = tokio::try_join!(
+    let (found, others) = tokio::try_join!(
         repo.forge.get_branch(&repo.id, branch),
-        repo.forge.list_prs(&repo.id, &from, all),
-        repo.forge.list_prs(&repo.id, &onto, all),
+        repo.forge.open_prs_at(&repo.id, branch),
     )?;
     if found.protected {
         return kept(format!("`{branch}` is protected"));
     }
-    let mut others = from.items.iter().chain(&onto.items);
-    if let Some(other) = others.find(|other| other.number != number) {
+    if let Some(other) = others.iter().find(|other| other.number != number) {
         return kept(format!("#{} needs `{branch}`", other.number));
     }
     Ok(None)

@@ -21,6 +21,7 @@ pub struct RepoStatus;
 ///
 /// Call it first: `workflow` says whether to use a feature branch or to commit to trunk.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -30,6 +31,11 @@ pub struct Input {
     #[schemars(description = "")]
     pub branch: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue repo status
+  blue repo status -R acme/storefront --branch main";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -19,6 +19,7 @@ pub struct TagCreate;
 ///
 /// The same tag on the same commit is no error.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -33,6 +34,11 @@ pub struct Input {
     #[schemars(description = "Makes it annotated")]
     pub message: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue tag create v1.2.0 main --message 'Discounts'
+  blue tag create nightly main";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -17,7 +17,7 @@ use blue_tools::{Answer, Effect, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
 use layout::{Look, laid_out, paint};
 use serde::Serialize;
-pub(crate) use steps::{quoted, typed};
+pub(crate) use steps::{Known, quoted, typed};
 use terminal_size::{Width, terminal_size_of};
 pub(crate) use wait::News;
 
@@ -63,6 +63,10 @@ impl Screen {
         self
     }
 
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
     pub(crate) fn colour_err(self) -> bool {
         self.colour_err
     }
@@ -80,13 +84,14 @@ impl Screen {
     }
 
     /// Print what a tool found, and what could be done next
-    pub(crate) fn answer(self, answer: &Answer) -> io::Result<()> {
+    pub(crate) fn answer(self, answer: &Answer, mut known: Known) -> io::Result<()> {
         if self.json {
             return out(&json_line(&answer.json)?);
         }
         out(&laid_out(&answer.page, self.look))?;
+        known.learn(&answer.json);
         for step in &answer.next_steps {
-            let line = format!("next: {}", clean_line(&typed(step)));
+            let line = format!("next: {}", clean_line(&typed(step, &known)));
             err(&(paint(&line, Style::Dim, self.colour_err) + "\n"))?;
         }
         Ok(())
@@ -149,7 +154,7 @@ fn error_text(error: &ToolError, colour: bool) -> String {
     let chain = error.chain().join(": ");
     let mut text = labelled("error", Style::Bad, &chain, colour);
     if let Some(hint) = &error.hint {
-        text += &labelled("hint", Style::Bold, &typed(hint), colour);
+        text += &labelled("hint", Style::Bold, &typed(hint, &Known::default()), colour);
     }
     text
 }

@@ -1,26 +1,111 @@
 //! Advice that names tools, as a person types it
 
-use blue_tools::{AnyTool, tools};
+use std::collections::BTreeMap;
 
-/// `Merge with pr_merge index=12` → ``Merge with `blue pr merge 12` ``
-pub(crate) fn typed(step: &str) -> String {
-    let mut words = step.split(' ').peekable();
+use blue_tools::{AnyTool, ToolError, tools};
+use clap::{Arg, ArgMatches, parser::ValueSource};
+use serde_json::{Map, Value};
+
+/// Options that go on with what another call was about
+const FOLLOW: &[(&str, &str)] = &[("index", "index"), ("head", "branch")];
+
+/// What is known about the call that advice follows, so that it need not be typed again
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    values: BTreeMap<String, String>,
+    repository: Option<String>,
+}
+
+impl Known {
+    /// What was typed
+    pub(crate) fn of(tool: &dyn AnyTool, args: &ArgMatches) -> Self {
+        let mut known = Self::default();
+        for arg in tool.command().get_arguments() {
+            let id = arg.get_id().as_str();
+            if args.value_source(id) != Some(ValueSource::CommandLine) {
+                continue;
+            }
+            let values: Vec<_> = args.get_raw(id).into_iter().flatten().collect();
+            let [value] = values[..] else { continue };
+            let value = value.to_string_lossy().into_owned();
+            if matches!(id, "owner" | "name" | "host" | "whole") {
+                let long = arg.get_long().unwrap_or(id);
+                let before = known.repository.take();
+                let before = before.map_or(String::new(), |before| before + " ");
+                known.repository = Some(format!("{before}--{long} {}", quoted(&value)));
+            } else {
+                known.values.insert(id.to_owned(), value);
+            }
+        }
+        known
+    }
+
+    /// What the answer tells
+    pub(crate) fn learn(&mut self, answer: &Map<String, Value>) {
+        if let Some(number) = answer.get("pr_number").and_then(Value::as_u64) {
+            self.values.insert("index".to_owned(), number.to_string());
+        }
+    }
+
+    /// The arguments of `tool` that are known
+    fn arguments(&self, tool: &dyn AnyTool) -> Vec<String> {
+        let command = tool.command();
+        let known = |arg: &Arg| self.values.get(arg.get_id().as_str());
+        let places: Vec<String> = command
+            .get_positionals()
+            .map_while(known)
+            .map(|value| quoted(value))
+            .collect();
+        let option = FOLLOW.iter().find_map(|(id, known)| {
+            let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
+            let value = self.values.get(*known)?;
+            Some(format!("--{} {}", arg.get_long()?, quoted(value)))
+        });
+        let option = option.filter(|_| places.is_empty());
+        places.into_iter().chain(option).collect()
+    }
+
+    /// A failure as a person reads it: commands and options where a model is told of tools
+    pub(crate) fn reword(&self, tool: &dyn AnyTool, error: ToolError) -> ToolError {
+        // The causes are said here: reworded, they would no longer be seen to say the same.
+        let message = typed(&error.chain().join(": "), self);
+        let mut said = ToolError::new(error.code, message);
+        said.hint = error.hint.map(|hint| {
+            let mut hint = typed(&hint, self);
+            for arg in tool.command().get_arguments() {
+                if let Some(long) = arg.get_long() {
+                    hint = hint.replace(&format!("`{}`", arg.get_id()), &format!("`--{long}`"));
+                }
+            }
+            hint
+        });
+        said
+    }
+}
+
+/// `Merge with pr_merge` → ``Merge with `blue pr merge 12` ``
+pub(crate) fn typed(text: &str, known: &Known) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
-    while let Some(word) = words.next() {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        at += 1;
         let Some((before, tool, after)) = tool_in(word) else {
-            out.push(word.to_owned());
+            out.push((*word).to_owned());
             continue;
         };
         let mut call = vec![format!("blue {} {}", tool.noun(), tool.verb())];
+        call.extend(known.arguments(tool));
         let mut end = after.to_owned();
         // Only what follows at once belongs to it.
-        while end.is_empty()
-            && let Some((argument, rest)) = words.peek().and_then(|word| argument(tool, word))
+        while matches!(end.as_str(), "" | ",")
+            && let Some((argument, rest, used)) = argument(tool, &words[at..])
         {
             call.push(argument);
             end = rest;
-            words.next();
+            at += used;
         }
+        call.extend(known.repository.clone());
         out.push(format!("{before}`{}`{end}", call.join(" ")));
     }
     out.join(" ")
@@ -39,23 +124,20 @@ fn tool_in(word: &str) -> Option<(&str, &'static dyn AnyTool, &str)> {
     ))
 }
 
-/// `index=12` as it is typed, and the punctuation after it
-fn argument(tool: &dyn AnyTool, word: &str) -> Option<(String, String)> {
-    let (name, value) = word.trim_start_matches(['`', '(']).split_once('=')?;
+/// `page=2` or `page 2` as it is typed, the punctuation after it, and how many words it took
+fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize)> {
+    let first = words.first()?.trim_start_matches(['`', '(']);
+    let (name, value, used) = match first.split_once('=') {
+        Some((name, value)) => (name, value, 1),
+        None => (first, *words.get(1)?, 2),
+    };
     let bare = value.trim_end_matches(['`', ')', ',', ';', '.']);
     let rest = value[bare.len()..].replace(['`', ')'], "");
+    let bare = bare.trim_matches('"');
     let command = tool.command();
-    let arg = command.get_arguments().find(|arg| arg.get_id() == name)?;
-    let typed = if arg.is_positional() {
-        quoted(bare)
-    } else if arg.get_action().takes_values() {
-        format!("--{} {}", arg.get_long()?, quoted(bare))
-    } else if bare == "true" {
-        format!("--{}", arg.get_long()?)
-    } else {
-        return None;
-    };
-    Some((typed, rest))
+    let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
+    let typed = format!("--{} {}", arg.get_long()?, quoted(bare));
+    Some((typed, rest, used))
 }
 
 /// A word as a shell reads it back
@@ -82,16 +164,66 @@ mod tests {
                 "See more: `blue branch list --page 2`, then stop",
             ),
             (
-                "branch_list (page=2 limit=50) shows more",
-                "`blue branch list --page 2 --limit 50` shows more",
+                "Get the rest with file_read, lines \"10-40\"",
+                "Get the rest with `blue file read --lines 10-40`",
             ),
             (
-                "Use branch_list owner=o'x.",
-                r"Use `blue branch list --owner 'o'\''x'`.",
+                "Wait with workflow_run_status, wait_seconds 300; then pr_verify.",
+                "Wait with `blue workflow run-status --wait 300`; then `blue pr verify`.",
             ),
             ("branch_list nope=1", "`blue branch list` nope=1"),
         ] {
-            assert_eq!(typed(step), said);
+            assert_eq!(typed(step, &Known::default()), said);
         }
+    }
+
+    #[test]
+    fn what_was_typed_need_not_be_typed_again() {
+        let known = |name: &str, words: &[&str]| {
+            let tool = tools::find(name).unwrap();
+            let command = tool.command().no_binary_name(true);
+            Known::of(tool, &command.try_get_matches_from(words).unwrap())
+        };
+        let verified = known("pr_verify", &["12", "-R", "acme/site"]);
+        assert_eq!(
+            typed("Merge with pr_merge", &verified),
+            "Merge with `blue pr merge 12 --repo acme/site`"
+        );
+        assert_eq!(
+            typed("Wait with workflow_run_status", &verified),
+            "Wait with `blue workflow run-status --pr 12 --repo acme/site`"
+        );
+        let read = known("file_read", &["it's.md", "--ref", "topic"]);
+        assert_eq!(
+            typed("Get the rest with file_read, lines 9-", &read),
+            r"Get the rest with `blue file read 'it'\''s.md' --lines 9-`"
+        );
+        let written = known("file_write_branch", &["a.md", "--branch", "topic"]);
+        assert_eq!(
+            typed("Open one with pr_create", &written),
+            "Open one with `blue pr create --head topic`"
+        );
+        let mut created = Known::default();
+        created.learn(serde_json::json!({"pr_number": 7}).as_object().unwrap());
+        assert_eq!(
+            typed("Check with pr_verify", &created),
+            "Check with `blue pr verify 7`"
+        );
+    }
+
+    #[test]
+    fn a_failure_speaks_of_what_can_be_typed() {
+        use blue_tools::ErrorCode;
+
+        let tool = tools::find("file_read").unwrap();
+        let command = tool.command().no_binary_name(true);
+        let known = Known::of(tool, &command.try_get_matches_from(["docs"]).unwrap());
+        let error = ToolError::new(ErrorCode::Invalid, "a directory: use dir_list")
+            .with_source("use dir_list")
+            .with_hint("or give `lines`");
+        let error = known.reword(tool, error);
+        assert_eq!(error.chain().len(), 1);
+        assert_eq!(error.message, "a directory: use `blue dir list docs`");
+        assert_eq!(error.hint.as_deref(), Some("or give `--lines`"));
     }
 }

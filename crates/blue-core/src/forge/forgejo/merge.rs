@@ -12,8 +12,8 @@ use super::{
 use crate::forge::{
     ConflictKind, ForgeError, MergeBlock, Result,
     model::{
-        MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState, PullRequest,
-        RepoId, Sha,
+        ChangedFile, MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState,
+        PullRequest, RepoId, Sha,
     },
 };
 
@@ -56,6 +56,8 @@ struct Watch {
     ends: (Option<Sha>, Option<Sha>),
     mergeable: Mergeable,
     empty: bool,
+    /// The two sides have nothing in common to conflict about
+    cleared: bool,
     since: Instant,
 }
 
@@ -65,6 +67,7 @@ impl Watch {
             ends: (pr.head.sha.clone(), pr.base.sha.clone()),
             mergeable: pr.mergeable,
             empty: pr.changed_files == Some(0),
+            cleared: false,
             since: Instant::now(),
         }
     }
@@ -77,6 +80,16 @@ impl Watch {
         }
     }
 
+    /// Until the next look: what may change soon is looked at often, what only has to last is not
+    fn pause(&self) -> Duration {
+        let settles = match self.mergeable {
+            _ if self.empty => EMPTY_SETTLES,
+            Mergeable::Yes => YES_SETTLES,
+            _ => return POLL,
+        };
+        settles.saturating_sub(self.since.elapsed())
+    }
+
     fn verdict(&self) -> Option<Mergeability> {
         let quiet = self.since.elapsed();
         if self.empty {
@@ -84,6 +97,7 @@ impl Watch {
         }
         match self.mergeable {
             Mergeable::Yes => (quiet >= YES_SETTLES).then_some(Mergeability::Clean),
+            _ if self.cleared => None,
             _ => (quiet >= NO_SETTLES).then_some(Mergeability::Conflict),
         }
     }
@@ -109,13 +123,14 @@ impl Forgejo {
         let mut pr = self.read_pr(repo, number).await?;
         let mut watch = Watch::new(&pr);
         loop {
+            self.clear(repo, &pr, &mut watch).await;
             if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
                 return Ok(verdict);
             }
             if Instant::now() >= end {
                 return Ok(Mergeability::Checking);
             }
-            sleep(POLL.min(end.duration_since(Instant::now()))).await;
+            sleep(watch.pause().min(end.duration_since(Instant::now()))).await;
             pr = self.read_pr(repo, number).await?;
             watch.look(&pr);
         }
@@ -169,6 +184,7 @@ impl Forgejo {
                 return Err(closed(&pr));
             }
             check_pin(&pr, opts)?;
+            self.clear(repo, &pr, &mut watch).await;
             if let Some(error) = settled(&watch, &message) {
                 return Err(error.answered(status));
             }
@@ -176,6 +192,36 @@ impl Forgejo {
                 return Err(blocks::still_checking(self.rest.host(), &message).answered(status));
             }
             sleep(POLL.min(end.duration_since(Instant::now()))).await;
+        }
+    }
+
+    /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow
+    async fn clear(&self, repo: &RepoId, pr: &PullRequest, watch: &mut Watch) {
+        let conflict = watch.verdict() == Some(Mergeability::Conflict);
+        if conflict && pr.state == PrState::Open {
+            // Seldom needed, so it is kept out of every merge's future.
+            watch.cleared = !Box::pin(self.may_conflict(repo, pr)).await;
+        }
+    }
+
+    /// Whether both sides changed one path since they parted; "yes" also where nobody can tell
+    async fn may_conflict(&self, repo: &RepoId, pr: &PullRequest) -> bool {
+        let (Some(parted), Some(tip)) = (&pr.merge_base, &pr.base.sha) else {
+            return true;
+        };
+        if parted == tip {
+            return false;
+        }
+        let (theirs, ours) = tokio::join!(
+            self.compare_revs(repo, parted.as_str(), tip.as_str()),
+            self.files_of_pr(repo, pr.number),
+        );
+        match (theirs, ours) {
+            (Ok(theirs), Ok(ours)) => {
+                let whole = theirs.commits.len() as u64 == theirs.ahead;
+                !whole || touch(&theirs.files, &ours)
+            }
+            _ => true,
         }
     }
 
@@ -332,6 +378,10 @@ impl Forgejo {
 
     /// The server looks at a count that it brings up to date only some time after a push
     async fn refuse_behind(&self, repo: &RepoId, pr: &PullRequest) -> Result<()> {
+        // The head left the base at its tip: whatever the rule is, it holds.
+        if pr.merge_base.is_some() && pr.merge_base == pr.base.sha {
+            return Ok(());
+        }
         let rule = self.read_protection(repo, &pr.base.branch).await;
         if rule.is_ok_and(|r| r.require_up_to_date) && self.base_has_more(repo, pr).await {
             return Err(ForgeError::NotMergeable {
@@ -352,6 +402,23 @@ impl Forgejo {
             .await
             .is_ok_and(|n| n > 0)
     }
+}
+
+/// Whether two sets of changes meet: in one path, or in a file where the other has a folder
+fn touch(theirs: &[ChangedFile], ours: &[ChangedFile]) -> bool {
+    let inside = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
+    let meet = |a: &str, b: &str| a == b || inside(a, b) || inside(b, a);
+    theirs
+        .iter()
+        .flat_map(paths)
+        .any(|a| ours.iter().flat_map(paths).any(|b| meet(a, b)))
+}
+
+fn paths(file: &ChangedFile) -> impl Iterator<Item = &str> {
+    [Some(&file.path), file.previous_path.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
 }
 
 fn closed(pr: &PullRequest) -> ForgeError {
@@ -404,4 +471,36 @@ fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
         message,
         status: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::model::ChangeKind;
+
+    fn changed(path: &str, previous: Option<&str>) -> ChangedFile {
+        ChangedFile {
+            path: path.to_owned(),
+            previous_path: previous.map(str::to_owned),
+            change: ChangeKind::Modified,
+            additions: 0,
+            deletions: 0,
+        }
+    }
+
+    #[test]
+    fn changes_that_meet() {
+        for (a, b, meet) in [
+            (changed("a", None), changed("a", None), true),
+            (changed("a", None), changed("b", None), false),
+            (changed("a", None), changed("ab", None), false),
+            (changed("a", None), changed("a/b", None), true),
+            (changed("a/b", None), changed("a", None), true),
+            (changed("new", Some("old")), changed("old", None), true),
+            (changed("x/1", None), changed("x/2", None), false),
+        ] {
+            assert_eq!(touch(&[a], &[b]), meet);
+        }
+        assert!(!touch(&[], &[changed("a", None)]));
+    }
 }

@@ -316,6 +316,11 @@ impl Forgejo {
 
     /// The servers open a pull request without a single commit, which can then never be merged
     async fn refuse_empty(&self, repo: &RepoId, head: &str, base: &str) -> Result<()> {
+        // Mostly one question is enough; any other answer is looked into.
+        let ahead = self.commits_ahead(repo, base, head).await;
+        if ahead.is_ok_and(|ahead| ahead > 0) {
+            return Ok(());
+        }
         let base_tip = self.read_branch(repo, base).await?.sha;
         let ahead = if head.contains(':') {
             match self.commits_ahead(repo, base, head).await {

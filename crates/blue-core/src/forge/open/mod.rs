@@ -4,6 +4,7 @@ mod choose;
 mod error;
 mod here;
 mod known;
+mod memo;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -60,10 +61,11 @@ pub struct Forges {
     hosts: HostsFile,
     /// Clients for hosts with a certificate or a plain address of their own
     special: Mutex<HashMap<Host, Arc<Http>>>,
+    memo: memo::Memo,
 }
 
 /// What a caller names; the rest is found
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ask {
     pub host: Option<Host>,
     pub owner: Option<String>,
@@ -89,7 +91,7 @@ pub struct Located {
 }
 
 /// A forge that is ready to be asked
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Opened {
     pub forge: Arc<dyn Forge>,
     pub repo: RepoId,
@@ -130,6 +132,7 @@ impl Forges {
             git: Git::default(),
             hosts,
             special: Mutex::default(),
+            memo: memo::Memo::default(),
             settings,
         }
     }
@@ -177,15 +180,35 @@ impl Forges {
     }
 
     /// Open the forge of what a caller names
+    ///
+    /// Asked again, and nothing changed, this costs neither a request nor a child process.
     pub async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let now = self.clock.now();
+        if let Some(opened) = self.memo.get(ask, now) {
+            return Ok(opened);
+        }
+        let before = self.memo.read(self.decisive_files().into_iter());
         let located = self.locate(ask).await?;
-        Ok(Opened {
-            forge: located.forge(),
+        let opened = Opened {
+            forge: self.memo.forge(&located),
             repo: located.repo,
             found: located.found,
             token: located.token,
             notices: located.notices,
-        })
+        };
+        self.memo.keep(ask, &opened, &before, now);
+        Ok(opened)
+    }
+
+    /// The files that decide which forge is opened, and with which token
+    fn decisive_files(&self) -> Vec<PathBuf> {
+        let mut files = memo::of_folder(&self.cwd);
+        files.push(self.hosts.path().to_owned());
+        if let Some(home) = self.settings.vars.get("HOME") {
+            let home = PathBuf::from(home);
+            files.extend([".gitconfig", ".config/git/config", ".ssh/config"].map(|f| home.join(f)));
+        }
+        files
     }
 
     /// Find the forge and the token for what a caller names

@@ -513,3 +513,66 @@ async fn what_is_not_allowed_is_not_opened() {
     }
     assert_eq!(gitea.seen().len(), before);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_was_opened_is_not_looked_for_again() {
+    let gitea = Stub::gitea().await;
+    let bench = Bench::cloned_from(&gitea.url("/alice/demo.git"));
+    // What was found is written down at the first time.
+    bench.forges().detect_here(None).await.unwrap();
+    let calls = bench.repo.path().with_file_name("calls");
+    let forges = bench.forges().with_git(bench.repo.counted(&calls));
+    let children = || fs::read_to_string(&calls).unwrap_or_default().len();
+    let first = forges.open(&Ask::default()).await.unwrap();
+    first.forge.about().await.unwrap();
+    let (asked, ran) = (gitea.seen().len(), children());
+    assert!(ran > 0);
+    let again = forges.open(&Ask::default()).await.unwrap();
+    again.forge.about().await.unwrap();
+    assert_eq!((gitea.seen().len(), children()), (asked, ran));
+    assert!(Arc::ptr_eq(&first.forge, &again.forge));
+    // Another repository is another question, but the server is known.
+    let other = forges.open(&on(&gitea.host())).await.unwrap();
+    assert!(Arc::ptr_eq(&first.forge, &other.forge));
+
+    bench
+        .repo
+        .git(&["remote", "set-url", "origin", &gitea.url("/bob/site.git")]);
+    bench.config("{}");
+    let moved = forges.open(&Ask::default()).await.unwrap();
+    assert_eq!(moved.repo.to_string(), "bob/site");
+}
+
+#[tokio::test]
+async fn a_changed_token_is_seen_at_once() {
+    let gitea = Stub::gitea().await;
+    let bench = Bench::cloned_from(&gitea.url("/alice/demo.git"));
+    let token = bench.repo.path().join("token");
+    fs::write(&token, "one").unwrap();
+    let entry = format!(
+        "\"{}\":\n  type: gitea\n  token_file: {}\n",
+        gitea.host(),
+        token.display()
+    );
+    let bench = bench.hosts(&entry);
+    let forges = bench.forges();
+    bench.forges().detect_here(None).await.unwrap();
+    for text in ["one", "two"] {
+        fs::write(&token, text).unwrap();
+        for _ in 0..2 {
+            let opened = forges.open(&Ask::default()).await.unwrap();
+            let _ = opened.forge.whoami().await;
+            let tokens: Vec<_> = gitea
+                .seen()
+                .into_iter()
+                .filter_map(|s| s.authorization)
+                .collect();
+            assert_eq!(tokens.last().unwrap(), &format!("token {text}"));
+        }
+    }
+    // Without the entry there is no token any more.
+    fs::write(bench.repo.home().join("hosts.yaml"), "{}\n").unwrap();
+    let opened = forges.open(&Ask::default()).await.unwrap();
+    assert!(opened.token.is_none());
+}

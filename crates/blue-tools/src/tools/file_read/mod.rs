@@ -24,8 +24,9 @@ pub struct FileRead;
 
 /// Read a file
 ///
-/// Text as it is, binary as base64. `sha` goes with a later write or delete.
+/// Its `sha` goes with a later write or delete.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -43,6 +44,11 @@ pub struct Input {
     #[schemars(description = "10-40, 10-, or -20 for the last 20")]
     pub lines: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue file read README.md --lines 1-40
+  blue file read src/main.rs --ref topic";
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Output {

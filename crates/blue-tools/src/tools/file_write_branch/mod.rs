@@ -35,6 +35,7 @@ pub struct FileWriteBranch;
 ///
 /// One file by `path`, more by `files`; each `old` must occur once.
 #[derive(Debug, Default, clap::Args, Deserialize, JsonSchema)]
+#[command(visible_alias = "write", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -92,6 +93,12 @@ pub struct Input {
     #[serde(skip)]
     pub moved: Vec<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue file write-branch docs/hours.md --branch topic --content 'Nine to six'
+  blue file write-branch notes.md --branch topic --from notes.md
+  blue file write-branch --branch topic --rename old.md=new.md --delete gone.md";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -17,10 +17,9 @@ use crate::{Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, ar
 #[derive(Debug)]
 pub struct PrCreate;
 
-/// Open a pull request
-///
-/// If one is open for the same head and base, that one is returned.
+/// Open a pull request, or return the one that is open for the same head and base
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -31,10 +30,7 @@ pub struct Input {
     pub title: Option<String>,
     /// Branch with the changes, or `owner:branch` of a fork [default: the branch that is checked out]
     #[arg(long, value_name = "BRANCH")]
-    #[schemars(
-        required,
-        description = "Branch with the changes, or owner:branch of a fork"
-    )]
+    #[schemars(required, description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
     /// Branch they go to [default: the default branch]
     #[arg(long, value_name = "BRANCH")]
@@ -42,7 +38,7 @@ pub struct Input {
     pub base: Option<String>,
     /// Text; `-` reads what is piped in
     #[arg(long)]
-    #[schemars(description = "- [ ] items become its test plan")]
+    #[schemars(description = "")]
     pub body: Option<String>,
     /// Read the text from a file, or with `-` what is piped in
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
@@ -60,6 +56,12 @@ pub struct Input {
     #[schemars(description = "")]
     pub draft: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr create --title 'Give a discount' --head feature/discount
+  blue pr create --fill
+  blue pr create --fill --body-file notes.md --draft";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -11,6 +11,8 @@ use super::{Checks, facts::Facts, reviews::Standing};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Blocker {
+    // Its names would be a quarter of the schema.
+    #[schemars(with = "String")]
     pub code: Code,
     pub message: String,
 }

@@ -25,23 +25,29 @@ const MOST_PATIENCE: u64 = 300;
 #[derive(Debug)]
 pub struct PrVerify;
 
-/// Say whether a pull request can be merged, and all that is in the way
+/// Say whether a pull request can be merged and what is in the way
 ///
-/// Give the returned `head_sha` to `pr_merge`. To wait for CI use `workflow_run_status`.
+/// Give its `head_sha` to `pr_merge`; wait for CI with `workflow_run_status`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Number of the pull request
     #[arg(value_name = "NUMBER")]
-    #[schemars(description = "PR number")]
+    #[schemars(description = "")]
     pub index: u64,
     /// Wait so long while the forge still computes, at most 300 [default: 10]
     #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
-    #[schemars(description = "While the forge computes; default 10, at most 300")]
+    #[schemars(description = "while the forge computes; default 10, max 300")]
     pub wait_seconds: Option<u64>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue pr verify 12
+  blue pr verify 12 --wait-seconds 60";
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(

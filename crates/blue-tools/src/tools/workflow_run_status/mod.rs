@@ -21,10 +21,11 @@ const LONGEST: u32 = 300;
 #[derive(Debug)]
 pub struct WorkflowRunStatus;
 
-/// Tell how CI stands for one branch (default: the default branch), commit, pull request or run
+/// Tell how CI stands for a branch, commit, pull request or run
 ///
-/// Failed jobs come with the end of their log.
+/// Default: the default branch. Failed jobs come with the end of their log.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[command(visible_alias = "status", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -37,7 +38,7 @@ pub struct Input {
     #[schemars(description = "")]
     pub sha: Option<String>,
     /// Pull request, at its last commit
-    #[arg(long = "pr", value_name = "NUMBER")]
+    #[arg(long, visible_alias = "pr", value_name = "NUMBER")]
     #[schemars(description = "")]
     pub index: Option<u64>,
     /// One run
@@ -45,10 +46,15 @@ pub struct Input {
     #[schemars(description = "")]
     pub run_id: Option<u64>,
     /// Wait for success or failure, at most 300
-    #[arg(long = "wait", value_name = "SECONDS")]
+    #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
     #[schemars(description = "Wait for an end, at most 300")]
     pub wait_seconds: Option<u32>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  blue workflow run-status feature/discount --wait 300
+  blue workflow run-status --pr 12";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -13,7 +13,7 @@ use blue_tools::{Effect, ToolError};
 pub(crate) use tree::{Call, Limits, augment, nouns};
 
 use super::{Cx, Stop};
-use crate::render::News;
+use crate::render::{Known, News};
 
 pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let Call { tool, args, limits } = call;
@@ -37,7 +37,12 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     cx.screen
         .notes(&tools.take_notices())
         .map_err(Stop::Output)?;
-    cx.screen.answer(&answer?).map_err(Stop::Output)
+    let known = Known::of(tool, &args);
+    match answer {
+        Ok(answer) => cx.screen.answer(&answer, known).map_err(Stop::Output),
+        Err(error) if cx.screen.is_json() => Err(Stop::Failed(error)),
+        Err(error) => Err(Stop::Failed(known.reword(tool, error))),
+    }
 }
 
 /// What the tools work with, within the limits that were typed

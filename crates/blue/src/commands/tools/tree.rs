@@ -4,7 +4,7 @@ use blue_core::forge::allow::{Allow, BadAllow};
 use blue_tools::{AnyTool, Effect, tools};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
 
-use crate::render::typed;
+use crate::render::{self, Known};
 
 /// What a noun is about, where its verbs alone do not say it
 const NOUNS: &[(&str, &str)] = &[
@@ -141,6 +141,7 @@ fn verbs(group: Command) -> Command {
 
 /// Help that speaks of commands, where a model is told of tools
 fn for_people(verb: Command) -> Command {
+    let typed = |text: &str| render::typed(text, &Known::default());
     let about = verb.get_about().map(|text| typed(&text.to_string()));
     let long = verb.get_long_about().map(|text| typed(&text.to_string()));
     verb.about(about.unwrap_or_default())

@@ -1,5 +1,7 @@
 //! The program as a person or a script runs it
 
+#[cfg(target_os = "linux")]
+mod agents;
 mod detect;
 mod output;
 mod sandbox;

@@ -26,6 +26,10 @@ impl Running {
         Self { child, ready }
     }
 
+    pub(super) fn ready(&self) -> &Value {
+        &self.ready
+    }
+
     pub(super) fn url(&self) -> &str {
         self.ready["url"].as_str().unwrap()
     }

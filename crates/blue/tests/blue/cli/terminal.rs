@@ -1,34 +1,70 @@
 //! What a person sees on a terminal; `script` from util-linux plays one
 
 use std::{
-    io::Write as _,
-    process::{Command, Stdio},
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
 };
 
-use super::{Blue, tools::alice};
+use serde_json::{Value, json};
+
+use super::{Blue, sandbox::Running, tools::alice};
 
 /// Run in a terminal of this width and type something into it
 fn shown(blue: &Blue, width: usize, line: &str, typed: &str) -> String {
     let program = env!("CARGO_BIN_EXE_blue");
     let inner = format!("stty rows 24 cols {width}; '{program}' {line}; echo exit $?");
-    let like = blue.command(&[]);
-    let mut script = Command::new("script");
-    script.args(["-q", "-e", "-c", &inner, "/dev/null"]);
-    script.env_clear().env("TERM", "xterm-256color");
-    for (name, value) in like.get_envs() {
-        script.env(name, value.unwrap_or_default());
-    }
-    let mut child = script
-        .current_dir(blue.home())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = terminal(blue, &inner);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(typed.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     drop(stdin);
     String::from_utf8(output.stdout).unwrap()
+}
+
+fn terminal(blue: &Blue, inner: &str) -> Child {
+    let like = blue.command(&[]);
+    let mut script = Command::new("script");
+    script.args(["-q", "-e", "-c", inner, "/dev/null"]);
+    script.env_clear().env("TERM", "xterm-256color");
+    for (name, value) in like.get_envs() {
+        script.env(name, value.unwrap_or_default());
+    }
+    script
+        .current_dir(blue.home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A forge that takes its time with branches
+fn slow(millis: u64) -> (Blue, Running) {
+    let blue = Blue::new();
+    let running = Running::start(&blue, &["sandbox", "--seed", "demo", "--faults", "--json"]);
+    order(
+        &running,
+        &json!({"path": "*/branches*", "delay_ms": millis}),
+    );
+    let blue = blue
+        .var("GITEA_URL", running.url())
+        .var("GITEA_TOKEN", running.token(0));
+    (blue, running)
+}
+
+fn order(running: &Running, rule: &Value) {
+    let mut stream = TcpStream::connect(running.address()).unwrap();
+    let body = rule.to_string();
+    let (host, token, length) = (running.address(), running.token(0), body.len());
+    write!(
+        stream,
+        "POST /-/sandbox/faults HTTP/1.1\r\nHost: {host}\r\nAuthorization: token {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
 }
 
 /// Columns that a line takes once colours and links are taken off
@@ -78,16 +114,16 @@ fn a_number_is_a_link_where_the_terminal_can_show_one() {
 #[test]
 fn a_person_is_asked_before_something_goes() {
     let (blue, _running) = alice();
-    let delete = "file delete Makefile -b main -R acme/storefront";
+    let delete = "file delete Makefile -b euros -R acme/storefront";
     let is_there = || {
         let ran = blue
-            .run(&["dir", "list", "-R", "acme/storefront"])
+            .run(&["dir", "list", "--ref", "euros", "-R", "acme/storefront"])
             .success();
         ran.stdout.contains("Makefile")
     };
     let no = plain(&shown(&blue, 80, delete, "n\n"));
     assert!(
-        no.contains("delete file Makefile of acme/storefront, with --branch main? [y/N]"),
+        no.contains("delete file Makefile of acme/storefront, with --branch euros? [y/N]"),
         "{no}"
     );
     assert!(
@@ -97,4 +133,46 @@ fn a_person_is_asked_before_something_goes() {
     let nothing = plain(&shown(&blue, 80, delete, "\n"));
     assert!(nothing.contains("exit 1"), "{nothing}");
     assert!(is_there());
+    let yes = plain(&shown(&blue, 80, delete, "y\n"));
+    assert!(yes.contains("exit 0"), "{yes}");
+    assert!(!is_there());
+}
+
+#[test]
+fn a_wait_shows_a_sign_of_life_that_goes_away() {
+    let (blue, _running) = slow(1500);
+    let text = shown(&blue, 80, "branch list -R acme/storefront", "");
+    let (before, after) = text.rsplit_once("\r\x1b[K").unwrap();
+    assert!(before.contains("waiting for the forge"), "{text:?}");
+    assert!(
+        after.contains("main") && after.contains("exit 0"),
+        "{text:?}"
+    );
+    // Nobody looks: nothing moves.
+    let quiet = blue
+        .run(&["branch", "list", "-R", "acme/storefront"])
+        .success();
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn ctrl_c_ends_a_wait_cleanly() {
+    let (blue, _running) = slow(600_000);
+    let program = env!("CARGO_BIN_EXE_blue");
+    let inner = format!("stty rows 24 cols 80; exec '{program}' branch list -R acme/storefront");
+    let mut child = terminal(&blue, &inner);
+    let mut seen = String::new();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut byte = [0; 64];
+    while !seen.contains("waiting") {
+        let read = stdout.read(&mut byte).unwrap();
+        assert!(read > 0, "ended before it waited: {seen:?}");
+        seen += &String::from_utf8_lossy(&byte[..read]);
+    }
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"\x03").unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("interrupted"), "{rest:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }

@@ -59,19 +59,71 @@ const STOREFRONT: [&str; 2] = ["-R", "acme/storefront"];
 #[test]
 fn typed_and_sent_calls_get_the_same_answer() {
     let (blue, running) = alice();
-    for (typed, tool, mut args) in [
-        (&["branch", "list"][..], "branch_list", json!({})),
+    let calls: &[(&str, &str, Value)] = &[
+        ("repo status", "repo_status", json!({})),
         (
-            &["branch", "list", "--limit", "1"],
-            "branch_list",
-            json!({"limit": 1}),
+            "repo status --branch euros",
+            "repo_status",
+            json!({"branch": "euros"}),
         ),
-    ] {
-        let ran = blue.run(&[typed, &STOREFRONT, &["--json"]].concat());
+        ("branch list --limit 1", "branch_list", json!({"limit": 1})),
+        (
+            "branch protection-get main",
+            "branch_protection_get",
+            json!({"branch": "main"}),
+        ),
+        (
+            "branch protection euros",
+            "branch_protection_get",
+            json!({"branch": "euros"}),
+        ),
+        (
+            "pr list --state all --base main",
+            "pr_list",
+            json!({"state": "all", "base": "main"}),
+        ),
+        ("pr verify 1", "pr_verify", json!({"index": "#1"})),
+        ("pr verify 99", "pr_verify", json!({"number": 99})),
+        ("dir list src/shop", "dir_list", json!({"path": "src/shop"})),
+        (
+            "dir list README.md",
+            "dir_list",
+            json!({"path": "README.md"}),
+        ),
+        (
+            "file read README.md --lines 1-3 --ref euros",
+            "file_read",
+            json!({"path": "README.md", "lines": "1-3", "ref": "euros"}),
+        ),
+        ("file read nope.md", "file_read", json!({"path": "nope.md"})),
+        (
+            "workflow status main",
+            "workflow_run_status",
+            json!({"branch": "main"}),
+        ),
+        // Twice: the second finds the tag of the first.
+        (
+            "tag create v9 main",
+            "tag_create",
+            json!({"tag": "v9", "target": "main"}),
+        ),
+        (
+            "branch delete euros --yes",
+            "branch_delete",
+            json!({"branch": "euros"}),
+        ),
+    ];
+    for (typed, tool, args) in calls {
+        let words: Vec<&str> = typed.split(' ').collect();
+        if *tool == "tag_create" {
+            blue.run(&[&words[..], &STOREFRONT].concat()).success();
+        }
+        let ran = blue.run(&[&words[..], &STOREFRONT, &["--json"]].concat());
+        let mut args = args.clone();
         args["owner"] = "acme".into();
         args["name"] = "storefront".into();
         let sent = by_json(&running, tool, &args);
-        assert_eq!(ran.json(), sent, "{typed:?}");
+        assert_eq!(ran.json(), sent, "{typed}");
         assert_eq!(ran.code == Some(0), sent.get("error").is_none(), "{ran}");
     }
 }

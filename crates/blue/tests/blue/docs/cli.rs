@@ -55,7 +55,9 @@ fn commands(help: &str) -> Vec<&str> {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
+        // A line that is further in goes on with the one before it.
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty())
         .filter(|name| *name != "help")
         .collect()
 }

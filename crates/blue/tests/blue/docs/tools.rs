@@ -52,12 +52,12 @@ fn the_page_of_the_tools_is_fresh() {
 #[test]
 fn every_example_can_be_typed_and_sent() {
     for tool in ALL {
-        for line in examples(*tool) {
-            let sent = sent(*tool, &line);
-            let schema = tool.input_schema();
-            for name in required(&schema) {
-                assert!(sent.contains_key(name), "{line}: {name} is missing");
-            }
+        let lines = examples(*tool);
+        assert!(!lines.is_empty(), "{} has no example", tool.name());
+        let all: Vec<_> = lines.iter().map(|line| sent(*tool, line)).collect();
+        // A person may leave out what is then found; a model may not.
+        for name in required(&tool.input_schema()) {
+            assert!(all[0].contains_key(name), "{}: {name} is missing", lines[0]);
         }
     }
 }
@@ -95,7 +95,6 @@ fn section(page: &mut String, tool: &dyn AnyTool) {
 fn arguments(page: &mut String, tool: &dyn AnyTool, command: &clap::Command) {
     let schema = tool.input_schema();
     let required = required(&schema);
-    let by_id = |name: &str| command.get_arguments().find(|arg| arg.get_id() == name);
     *page += "| argument | type | typed | |\n|---|---|---|---|\n";
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut listed = vec!["owner", "name", "host", "whole", "help"];
@@ -103,8 +102,9 @@ fn arguments(page: &mut String, tool: &dyn AnyTool, command: &clap::Command) {
         if ["owner", "name"].contains(&name.as_str()) {
             continue;
         }
-        let arg = by_id(name);
+        let arg = command.get_arguments().find(|arg| is(arg, name));
         let said = property.get("description").and_then(Value::as_str);
+        let said = said.filter(|said| !said.is_empty());
         let help = arg.and_then(Arg::get_help).map(ToString::to_string);
         let what = said.map(str::to_owned).or(help).unwrap_or_default();
         let must = if required.contains(&name.as_str()) {
@@ -116,7 +116,7 @@ fn arguments(page: &mut String, tool: &dyn AnyTool, command: &clap::Command) {
         let typed = arg.map(option).unwrap_or_default();
         let what = what.replace('\n', " ");
         let _ = writeln!(page, "| `{name}` | {kind}{must} | {typed} | {what} |");
-        listed.push(name);
+        listed.push(arg.map_or(name.as_str(), |arg| arg.get_id().as_str()));
     }
     // What only a person needs: a file to read, the last commit.
     for arg in command.get_arguments() {
@@ -138,6 +138,11 @@ fn effect(tool: &dyn AnyTool) -> &'static str {
         Effect::Write => "writes",
         Effect::Destroy => "destroys",
     }
+}
+
+/// An argument goes by its field, or by what is typed where the field's name is a word of Rust
+fn is(arg: &Arg, name: &str) -> bool {
+    arg.get_id() == name || arg.get_long() == Some(name)
 }
 
 fn option(arg: &Arg) -> String {
@@ -194,6 +199,9 @@ fn shape(schema: &Value, lines: usize) -> String {
                 format!("{name}{maybe}: {}", shape(inner, 0))
             });
             let fields: Vec<_> = fields.collect();
+            if fields.is_empty() {
+                return "object".to_owned();
+            }
             if lines > 0 {
                 format!("{{\n  {}\n}}", fields.join(",\n  "))
             } else {
@@ -222,12 +230,20 @@ fn sent(tool: &dyn AnyTool, line: &str) -> Map<String, Value> {
     let start = typed(tool);
     assert!(line.starts_with(&start), "{line}: not {start}");
     let command = tool.command();
+    let schema = tool.input_schema();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let ids: Vec<(String, String)> = properties
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, _)| {
+            let arg = command.get_arguments().find(|arg| is(arg, name))?;
+            Some((name.clone(), arg.get_id().to_string()))
+        })
+        .collect();
     let matches = command
         .no_binary_name(true)
         .try_get_matches_from(&words[3..])
         .unwrap_or_else(|error| panic!("{line}: {error}"));
-    let schema = tool.input_schema();
-    let properties = schema.get("properties").and_then(Value::as_object);
     let mut sent = Map::new();
     if let Some((owner, name)) = value(&matches, "whole").as_deref().and_then(|whole| {
         let (owner, name) = whole.rsplit_once('/')?;
@@ -236,16 +252,19 @@ fn sent(tool: &dyn AnyTool, line: &str) -> Map<String, Value> {
         sent.insert("owner".to_owned(), owner.into());
         sent.insert("name".to_owned(), name.into());
     }
-    for (name, property) in properties.into_iter().flatten() {
-        let Some(text) = value(&matches, name) else {
+    for (name, id) in ids {
+        let Some(text) = value(&matches, &id) else {
             continue;
         };
-        let value = match property.get("type").and_then(Value::as_str) {
+        let value = match schema["properties"][&name]
+            .get("type")
+            .and_then(Value::as_str)
+        {
             Some("integer") => json!(text.parse::<u64>().unwrap()),
             Some("boolean") => json!(true),
             _ => json!(text),
         };
-        sent.insert(name.clone(), value);
+        sent.insert(name, value);
     }
     sent
 }

@@ -41,7 +41,9 @@ fn a_tool_leaves_no_other_trace() {
     let mut found = Vec::new();
     for path in super::rust_files() {
         let others = ["crates/blue-core/src", "crates/blue/src"];
-        if !others.iter().any(|folder| path.starts_with(folder)) {
+        // What a model is told at the start is about the way, so it names its stations.
+        let instructions = path.ends_with("mcp/toolbox.rs");
+        if instructions || !others.iter().any(|folder| path.starts_with(folder)) {
             continue;
         }
         for line in super::code(&super::read(&path)) {

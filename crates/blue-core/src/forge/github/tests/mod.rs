@@ -6,6 +6,7 @@ mod lists;
 mod merge;
 mod names;
 mod open;
+mod overview;
 mod protect;
 mod read;
 mod runs;
