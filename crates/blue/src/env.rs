@@ -67,8 +67,7 @@ impl Group {
 
 /// Stands for every tool in [`Var::commands`]
 const TOOLS: &str = "tools";
-const MCP: &str = "mcp";
-const FORGE: &[&str] = &["forge", MCP, TOOLS];
+const FORGE: &[&str] = &["forge", TOOLS];
 
 const fn token(name: &'static str, what: &'static str) -> Var {
     Var {
@@ -76,7 +75,7 @@ const fn token(name: &'static str, what: &'static str) -> Var {
         group: Group::Tokens,
         what,
         default: "",
-        commands: &["forge status", MCP, TOOLS],
+        commands: &["forge status", TOOLS],
     }
 }
 
@@ -86,7 +85,7 @@ const fn host(name: &'static str, what: &'static str, default: &'static str) -> 
         group: Group::Hosts,
         what,
         default,
-        commands: &["forge status", "forge detect", "forge hosts", MCP, TOOLS],
+        commands: &["forge status", "forge detect", "forge hosts", TOOLS],
     }
 }
 
@@ -96,7 +95,7 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         group: Group::Network,
         what,
         default: "",
-        commands: &["forge status", "forge detect", MCP, TOOLS],
+        commands: &["forge status", "forge detect", TOOLS],
     }
 }
 
@@ -136,14 +135,14 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
     group: Group::Tokens,
     what: "`off`: do not ask `git credential fill` for a token",
     default: "`on`",
-    commands: &["forge status", MCP, TOOLS],
+    commands: &["forge status", TOOLS],
 };
 const BLUE_ALLOW: Var = Var {
     name: "BLUE_ALLOW",
     group: Group::Hosts,
     what: "Owners that may be touched at all: `alice,acme/*`, also `host/owner`; may not be empty",
     default: "all that the token can reach",
-    commands: &["forge status", MCP, TOOLS],
+    commands: &["forge status", TOOLS],
 };
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     mcp::{
-        Choice, Server, Toolbox,
+        self, Choice, Server, Toolbox,
         door::{
             http::{self, Guard},
             stdio,
@@ -54,14 +54,23 @@ const EXAMPLES: &str = "\
 Examples:
   claude mcp add blue -- blue mcp
   blue mcp --read-only --toolset repo,pr
-  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt";
+  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt
+
+Tokens, hosts and proxies come from the environment: see `blue --help`.";
 
 /// How long answers may still take once the program is asked to stop
 const LAST: Duration = Duration::from_secs(2);
 
 /// Runs until its client goes away; the runtime is its own, since stdio needs a single thread
 pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
-    let server = server(cx, args)?;
+    let choice = Choice {
+        tools: args.tools.clone(),
+        sets: args.toolset.clone(),
+        exclude: args.exclude.clone(),
+        read_only: args.limits.read_only,
+    };
+    let toolbox = Toolbox::new(tools::ALL, &choice)?;
+    let calls = open(cx, &args.limits)?;
     let mut builder = match args.http {
         None => runtime::Builder::new_current_thread(),
         Some(_) => runtime::Builder::new_multi_thread(),
@@ -72,25 +81,16 @@ pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
     let served = runtime.block_on(async {
         match args.http {
-            None => on_stdio(server).await,
-            Some(listen) => on_http(cx, args, listen, server).await,
+            None => {
+                let caller = Arc::new(move |_: Option<&_>| Ok(calls.clone()));
+                on_stdio(Server::new(toolbox, caller)).await
+            }
+            Some(listen) => on_http(cx, args, listen, toolbox, calls).await,
         }
     });
     // A read of stdin that nobody waits for any more must not keep the program alive.
     runtime.shutdown_background();
     served
-}
-
-fn server(cx: &Cx, args: &Args) -> Result<Server, ToolError> {
-    let choice = Choice {
-        tools: args.tools.clone(),
-        sets: args.toolset.clone(),
-        exclude: args.exclude.clone(),
-        read_only: args.limits.read_only,
-    };
-    let toolbox = Toolbox::new(tools::ALL, &choice)?;
-    let calls = open(cx, &args.limits)?;
-    Ok(Server::new(toolbox, Arc::new(move |_| Ok(calls.clone()))))
 }
 
 async fn on_stdio(server: Server) -> Result<(), Stop> {
@@ -106,7 +106,13 @@ async fn on_stdio(server: Server) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn on_http(cx: &Cx, args: &Args, listen: Listen, server: Server) -> Result<(), Stop> {
+async fn on_http(
+    cx: &Cx,
+    args: &Args,
+    listen: Listen,
+    toolbox: Toolbox,
+    calls: blue_tools::Cx,
+) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
     let address = listen.address();
     let bearer = args.bearer_file.as_ref().map(|file| bearer(cx, file));
@@ -134,7 +140,7 @@ async fn on_http(cx: &Cx, args: &Args, listen: Listen, server: Server) -> Result
     cx.screen.show(&Ready { url }).map_err(Stop::Output)?;
 
     let stop = CancellationToken::new();
-    let router = http::router(server, guard, stop.clone());
+    let router = mcp::service(toolbox, move |_| Ok(calls.clone()), guard, stop.clone());
     let served =
         axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     let mut served = std::pin::pin!(served.into_future());

@@ -53,6 +53,9 @@ pub(super) async fn run(
         }
     };
     teller.rest(&mut reports).await;
+    for notice in cx.take_notices() {
+        tracing::warn!("{notice}");
+    }
     Ok(match outcome {
         Ok(answer) => succeeded(answer),
         Err(error) => failed(&error),

@@ -3,7 +3,7 @@
 mod guard;
 mod running;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
@@ -30,6 +30,8 @@ pub(crate) const PATH: &str = "/mcp";
 const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const MODERN: &str = "2026-07-28";
+/// How long a message may take to arrive
+const PATIENCE: Duration = Duration::from_secs(60);
 
 type Bytes = axum::body::Bytes;
 
@@ -92,9 +94,14 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         if parts.method != Method::POST || !is_json(&parts.headers) {
             return self.pass_on(parts, Bytes::new()).await;
         }
-        let Ok(body) = axum::body::to_bytes(body, super::MAX_MESSAGE).await else {
-            let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, wire::invalid(None, message));
+        let read = axum::body::to_bytes(body, super::MAX_MESSAGE);
+        let body = match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(_)) => {
+                let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
+                return refuse(StatusCode::PAYLOAD_TOO_LARGE, wire::invalid(None, message));
+            }
+            Err(_) => return respond(StatusCode::REQUEST_TIMEOUT, Body::empty()),
         };
         match wire::read(&body) {
             Err(error) => refuse(StatusCode::BAD_REQUEST, error),
