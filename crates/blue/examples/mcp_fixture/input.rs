@@ -64,7 +64,7 @@ pub(crate) fn said(answers: &BTreeMap<String, Value>, key: &str, field: &str) ->
     )
 }
 
-fn ask(requests: Value, state: Option<String>) -> Result<CallToolResponse, ErrorData> {
+fn ask(requests: &Value, state: Option<String>) -> Result<CallToolResponse, ErrorData> {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {
         result["requestState"] = json!(state);
@@ -99,29 +99,29 @@ pub(crate) fn call(
         "elicitation" => match said(answers, "user_name", "name") {
             Some(name) => done(&format!("Hello, {name}!")),
             None => ask(
-                json!({"user_name": question("What is your name?", "name")}),
+                &json!({"user_name": question("What is your name?", "name")}),
                 None,
             ),
         },
-        "sampling" => match answers.get("capital_question") {
-            Some(answer) => done(&format!("The model says: {}", answer["content"]["text"])),
-            None => {
-                let asked = sampling("What is the capital of France?", 100);
-                ask(json!({"capital_question": asked}), None)
+        "sampling" => {
+            if let Some(answer) = answers.get("capital_question") {
+                return done(&format!("The model says: {}", answer["content"]["text"]));
             }
-        },
+            let asked = sampling("What is the capital of France?", 100);
+            ask(&json!({"capital_question": asked}), None)
+        }
         "list_roots" => match answers.get("client_roots") {
             Some(answer) => done(&format!("The roots are {}", answer["roots"])),
-            None => ask(json!({"client_roots": roots()}), None),
+            None => ask(&json!({"client_roots": roots()}), None),
         },
-        "request_state" | "tampered_state" => match (said(answers, "confirm", "ok"), state) {
-            (Some(_), Some(_)) => done("state-ok"),
-            _ => {
-                let properties = json!({"ok": {"type": "boolean"}});
-                let asked = form("Please confirm", &properties, &["ok"]);
-                ask(json!({"confirm": asked}), Some(states.hand_out("confirm")))
+        "request_state" | "tampered_state" => {
+            if state.is_some() && said(answers, "confirm", "ok").is_some() {
+                return done("state-ok");
             }
-        },
+            let properties = json!({"ok": {"type": "boolean"}});
+            let asked = form("Please confirm", &properties, &["ok"]);
+            ask(&json!({"confirm": asked}), Some(states.hand_out("confirm")))
+        }
         "multiple_inputs" => {
             let keys = ["user_name", "greeting", "client_roots"];
             if state.is_some() && keys.iter().all(|key| answers.contains_key(*key)) {
@@ -132,17 +132,17 @@ pub(crate) fn call(
                 "greeting": sampling("Generate a greeting", 50),
                 "client_roots": roots(),
             });
-            ask(asked, Some(states.hand_out("several")))
+            ask(&asked, Some(states.hand_out("several")))
         }
         "multi_round" => match (answers.contains_key("step2"), answers.contains_key("step1")) {
             (true, _) => done("Both steps are done."),
             (_, true) => {
                 let asked = question("Step 2: What is your favorite color?", "color");
-                ask(json!({"step2": asked}), Some(states.hand_out("second")))
+                ask(&json!({"step2": asked}), Some(states.hand_out("second")))
             }
             _ => {
                 let asked = question("Step 1: What is your name?", "name");
-                ask(json!({"step1": asked}), Some(states.hand_out("first")))
+                ask(&json!({"step1": asked}), Some(states.hand_out("first")))
             }
         },
         "capabilities" => {
@@ -153,7 +153,7 @@ pub(crate) fn call(
             if capabilities.sampling.is_some() {
                 asked["greeting"] = sampling("Generate a greeting", 50);
             }
-            ask(asked, None)
+            ask(&asked, None)
         }
         _ => Err(ErrorData::invalid_params("there is no such tool", None)),
     }

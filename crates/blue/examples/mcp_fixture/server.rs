@@ -264,11 +264,11 @@ impl ServerHandler for Fixture {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Answer<()> {
-        let mut changes = self.changes.subscribe();
+        let mut news = self.changes.subscribe();
         loop {
             let changed = tokio::select! {
                 () = context.cancelled() => return Ok(()),
-                changed = changes.recv() => changed,
+                changed = news.recv() => changed,
             };
             let sink = context.sink();
             // What was not asked for is refused by the sink.

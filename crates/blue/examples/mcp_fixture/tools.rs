@@ -86,12 +86,8 @@ pub(crate) async fn call(
     if request.name.starts_with("test_input_required_result_") {
         return input::call(&fixture.states, &request, &capabilities);
     }
-    let given = |name: &str| {
-        let arguments = request.arguments.as_ref()?;
-        Some(arguments.get(name)?.as_str()?.to_owned())
-    };
     let mut failed = false;
-    let content = match request.name.as_ref() {
+    let blocks = match request.name.as_ref() {
         "test_simple_text" => vec![text("This is a simple text response for testing.")],
         "test_image_content" => vec![image()],
         "test_audio_content" => {
@@ -132,18 +128,48 @@ pub(crate) async fn call(
         }
         "test_trigger_tool_change" => changed(fixture, Changed::Tools),
         "test_trigger_prompt_change" => changed(fixture, Changed::Prompts),
+        "test_sampling"
+        | "test_elicitation"
+        | "test_elicitation_sep1034_defaults"
+        | "test_elicitation_sep1330_enums" => {
+            vec![text(&back(&request, &context.peer).await?)]
+        }
+        other => {
+            return Err(ErrorData::invalid_params(
+                format!("no tool `{other}`"),
+                None,
+            ));
+        }
+    };
+    let mut result = json!({"resultType": "complete", "content": blocks});
+    if failed {
+        result["isError"] = json!(true);
+    }
+    Ok(CallToolResponse::Complete(made(result)?))
+}
+
+/// A call that asks the client something before it ends, as the older revisions do
+async fn back(
+    request: &CallToolRequestParams,
+    peer: &Peer<RoleServer>,
+) -> Result<String, ErrorData> {
+    let given = |name: &str| {
+        let arguments = request.arguments.as_ref()?;
+        Some(arguments.get(name)?.as_str()?.to_owned())
+    };
+    Ok(match request.name.as_ref() {
         "test_sampling" => {
-            let content = text(&given("prompt").unwrap_or_default());
+            let asked = text(&given("prompt").unwrap_or_default());
             let params =
-                json!({"messages": [{"role": "user", "content": content}], "maxTokens": 100});
+                json!({"messages": [{"role": "user", "content": asked}], "maxTokens": 100});
             let asked = ServerRequest::CreateMessageRequest(made(
                 json!({"method": "sampling/createMessage", "params": params}),
             )?);
-            let said = asked_back(&context.peer, asked).await?;
-            vec![text(&format!(
+            let said = asked_back(peer, asked).await?;
+            format!(
                 "LLM response: {}",
                 said["content"]["text"].as_str().unwrap_or_default()
-            ))]
+            )
         }
         "test_elicitation" => {
             let message = given("message").unwrap_or_default();
@@ -152,8 +178,8 @@ pub(crate) async fn call(
                 "email": {"type": "string", "description": "User's email address"},
             });
             let required = json!(["username", "email"]);
-            let said = elicit(&context.peer, &message, properties, required).await?;
-            vec![text(&format!("User response: {said}"))]
+            let said = elicit(peer, &message, properties, required).await?;
+            format!("User response: {said}")
         }
         "test_elicitation_sep1034_defaults" => {
             let properties = json!({
@@ -163,8 +189,8 @@ pub(crate) async fn call(
                 "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
                 "verified": {"type": "boolean", "default": true},
             });
-            let said = elicit(&context.peer, "Look at the defaults", properties, json!([])).await?;
-            vec![text(&format!("Elicitation completed: {said}"))]
+            let said = elicit(peer, "Look at the defaults", properties, json!([])).await?;
+            format!("Elicitation completed: {said}")
         }
         "test_elicitation_sep1330_enums" => {
             let titled = |word: &str| {
@@ -185,21 +211,11 @@ pub(crate) async fn call(
                 "untitledMulti": {"type": "array", "items": {"type": "string", "enum": options}},
                 "titledMulti": {"type": "array", "items": {"anyOf": titled("Choice")}},
             });
-            let said = elicit(&context.peer, "Choose", properties, json!([])).await?;
-            vec![text(&format!("Elicitation completed: {said}"))]
+            let said = elicit(peer, "Choose", properties, json!([])).await?;
+            format!("Elicitation completed: {said}")
         }
-        other => {
-            return Err(ErrorData::invalid_params(
-                format!("no tool `{other}`"),
-                None,
-            ));
-        }
-    };
-    let mut result = json!({"resultType": "complete", "content": content});
-    if failed {
-        result["isError"] = json!(true);
-    }
-    Ok(CallToolResponse::Complete(made(result)?))
+        other => unreachable!("{other} asks nothing"),
+    })
 }
 
 fn changed(fixture: &Fixture, what: Changed) -> Vec<Value> {

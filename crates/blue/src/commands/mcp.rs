@@ -97,12 +97,12 @@ async fn on_stdio(server: Server) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
     let stop = CancellationToken::new();
     let (input, output) = rmcp::transport::io::stdio_pipes();
-    let mut served = std::pin::pin!(stdio::serve(server, input, output, stop.clone()));
+    let mut work = std::pin::pin!(stdio::serve(server, input, output, stop.clone()));
     tokio::select! {
-        () = &mut served => return Ok(()),
+        () = &mut work => return Ok(()),
         () = asked.stop() => stop.cancel(),
     }
-    served.await;
+    work.await;
     Ok(())
 }
 

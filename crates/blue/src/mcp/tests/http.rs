@@ -1,6 +1,6 @@
 //! One address, clients of both eras
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use blue_core::secret::Secret;
 use rmcp::{
@@ -57,9 +57,9 @@ async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Tcp
     all.retain(|(name, _)| !headers.iter().any(|(h, _)| h.eq_ignore_ascii_case(name)));
     all.extend(headers);
     for (name, value) in all {
-        head += &format!("{name}: {value}\r\n");
+        write!(head, "{name}: {value}\r\n").unwrap();
     }
-    head += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    write!(head, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream

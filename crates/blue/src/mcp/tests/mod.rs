@@ -38,7 +38,9 @@ fn modern(id: i64, method: &str, mut params: Value) -> Value {
 }
 
 fn request(id: i64, method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    message["params"] = params;
+    message
 }
 
 fn call(id: i64, what: &str, key: &str) -> Value {

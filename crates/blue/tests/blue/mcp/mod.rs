@@ -52,7 +52,7 @@ impl Server {
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
     }
 
-    fn ask(&mut self, id: i64, method: &str, params: Value) -> Value {
+    fn ask(&mut self, id: i64, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let answer = self.next();
         assert_eq!(answer["id"], id, "{answer}");

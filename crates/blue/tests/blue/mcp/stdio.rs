@@ -11,12 +11,12 @@ fn a_session_from_the_first_line_to_the_last() {
     let blue = forge.for_client();
     // However much is logged, stdout has messages only.
     let mut server = Server::start(&blue, &["-vvv"]);
-    let answer = server.ask(1, "initialize", initialize());
+    let answer = server.ask(1, "initialize", &initialize());
     assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
     let instructions = answer["result"]["instructions"].as_str().unwrap();
     assert!(instructions.contains("repo_status") && instructions.len() <= 600);
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let answer = server.ask(2, "tools/list", json!({}));
+    let answer = server.ask(2, "tools/list", &json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 14, "{answer}");
     for tool in tools {
@@ -24,7 +24,7 @@ fn a_session_from_the_first_line_to_the_last() {
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
         assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
     }
-    let answer = server.ask(3, "tools/call", branches());
+    let answer = server.ask(3, "tools/call", &branches());
     let result = &answer["result"];
     assert!(
         result["structuredContent"]["branches"].is_array(),
@@ -69,7 +69,7 @@ fn a_call_that_is_called_off_leaves_the_forge_alone() {
     forge.faults("GET", "");
     // The next answer is that of the next request: nothing is said of the first any more.
     let read = json!({"name": "dir_list", "arguments": {"owner": "acme", "name": "storefront"}});
-    let answer = server.ask(2, "tools/call", read);
+    let answer = server.ask(2, "tools/call", &read);
     assert!(
         answer["result"]["structuredContent"].is_object(),
         "{answer}"
@@ -84,7 +84,7 @@ fn polite_signals_end_it_well() {
     for signal in ["INT", "TERM", "HUP"] {
         let blue = Blue::new();
         let mut server = Server::start(&blue, &[]);
-        server.ask(1, "ping", json!({}));
+        server.ask(1, "ping", &json!({}));
         server.signal(signal);
         assert_eq!(server.ended().code(), Some(0), "{signal}");
     }
@@ -95,7 +95,7 @@ fn limits_hold() {
     let forge = Forge::start(&Blue::new());
     let blue = forge.for_client();
     let mut server = Server::start(&blue, &["--read-only", "--allow", "somebody"]);
-    let answer = server.ask(1, "tools/list", json!({}));
+    let answer = server.ask(1, "tools/list", &json!({}));
     for tool in answer["result"]["tools"].as_array().unwrap() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
     }
@@ -107,10 +107,10 @@ fn limits_hold() {
     let answer = server.ask(
         2,
         "tools/call",
-        json!({"name": "tag_create", "arguments": tag}),
+        &json!({"name": "tag_create", "arguments": tag}),
     );
     assert_eq!(code(&answer), "read_only");
-    let answer = server.ask(3, "tools/call", branches());
+    let answer = server.ask(3, "tools/call", &branches());
     assert_eq!(code(&answer), "not_allowed", "{answer}");
 }
 

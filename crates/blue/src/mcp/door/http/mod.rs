@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use rmcp::{
     ServerHandler,
-    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage},
+    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage},
     transport::streamable_http_server::{
         SessionManager, StreamableHttpServerConfig, StreamableHttpService,
         session::never::NeverSessionManager,
@@ -23,7 +23,7 @@ pub(crate) use guard::Guard;
 use running::Register;
 pub(crate) use running::Running;
 
-use super::wire::{self, Incoming};
+use super::wire::{self, Incoming, Refusal};
 
 /// Where the one address is
 pub(crate) const PATH: &str = "/mcp";
@@ -31,7 +31,7 @@ const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const MODERN: &str = "2026-07-28";
 /// How long a message may take to arrive
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 type Bytes = axum::body::Bytes;
 
@@ -99,12 +99,12 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
             Ok(Ok(body)) => body,
             Ok(Err(_)) => {
                 let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
-                return refuse(StatusCode::PAYLOAD_TOO_LARGE, wire::invalid(None, message));
+                return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
             }
             Err(_) => return respond(StatusCode::REQUEST_TIMEOUT, Body::empty()),
         };
         match wire::read(&body) {
-            Err(error) => refuse(StatusCode::BAD_REQUEST, error),
+            Err(error) => refuse(StatusCode::BAD_REQUEST, &error),
             Ok(Incoming::One(value)) => self.one(parts, value, body).await,
             Ok(Incoming::Batch(items)) => self.batch(parts, items).await,
         }
@@ -114,7 +114,7 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         let modern = is_modern(&parts.headers, &value);
         let message = match wire::message(value) {
             Ok(message) => message,
-            Err(error) => return refuse(StatusCode::BAD_REQUEST, error),
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
         };
         if !modern {
             self.watch(&mut parts, &message);
@@ -145,7 +145,7 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         let version = parts.headers.get(VERSION);
         let allowed = version.is_none_or(|version| version == "2025-03-26");
         if let Err(error) = wire::check_batch(&items, allowed) {
-            return refuse(StatusCode::BAD_REQUEST, error);
+            return refuse(StatusCode::BAD_REQUEST, &error);
         }
         let answers = items.into_iter().map(|item| self.batched(&parts, item));
         let answers: Vec<Value> = futures_util::future::join_all(answers)
@@ -163,14 +163,14 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         if wire::method(&item) == Some("initialize") {
             let id = serde_json::from_value(item["id"].take()).ok();
             let error = wire::invalid(id, "`initialize` cannot be part of a batch");
-            return Some(value(error));
+            return Some(error.json());
         }
         // One answer for all has no room for how far each has come.
         if let Some(Value::Object(meta)) = item.pointer_mut("/params/_meta") {
             meta.remove("progressToken");
         }
         if let Err(error) = wire::message(item.clone()) {
-            return Some(value(error));
+            return Some(error.json());
         }
         let body = Bytes::from(item.to_string());
         let answer = self.one(parts.clone(), item, body).await;
@@ -211,12 +211,8 @@ fn anything_is_fine(headers: &mut HeaderMap) {
     }
 }
 
-fn value(error: JsonRpcError) -> Value {
-    serde_json::to_value(error).expect("an error is made of maps with text keys")
-}
-
-fn refuse(status: StatusCode, error: JsonRpcError) -> Response {
-    json(status, &value(error))
+fn refuse(status: StatusCode, error: &Refusal) -> Response {
+    json(status, &error.json())
 }
 
 fn json(status: StatusCode, value: &Value) -> Response {
