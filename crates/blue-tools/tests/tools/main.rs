@@ -3,6 +3,8 @@
 //! `make test` runs them on the sandbox in its three dialects, `make e2e` on a real Gitea too. A
 //! test is called `TOOL::BACKEND::BEHAVIOUR`.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 /// Make a test of each behaviour for each back end
 macro_rules! on_every_forge {
     ($($name:ident),+ $(,)?) => {

@@ -274,7 +274,7 @@ async fn reading_only_refuses_every_other_tool(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
     let repo = cx.lab.repo(&owner).await?;
     let desk = Desk::with(&cx, &owner, &repo, |settings| {
-        settings.http.read_only = true
+        settings.http.read_only = true;
     });
     for tool in tools::ALL {
         if tool.effect() == Effect::Read {

@@ -217,9 +217,10 @@ async fn a_red_status_outweighs_green_runs(cx: Cx) -> Result<()> {
 
 async fn logs_are_bounded(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
-    let log: String = (0..5_000)
+    let lines: Vec<String> = (0..5_000)
         .map(|n| format!("line {n} of a long log\n"))
         .collect();
+    let log = lines.concat();
     let job = |n: u32| json!({"name": format!("job {n}"), "result": "failure", "log": log});
     let jobs: Vec<Value> = (0..6).map(job).collect();
     push_rule(&cx, &repo, "main", json!(jobs)).await?;
