@@ -7,11 +7,10 @@ use rmcp::{
 use serde_json::json;
 
 use super::Forge;
-use crate::cli::Blue;
 
 #[tokio::test]
 async fn both_eras_list_and_call() {
-    let forge = Forge::start(&Blue::new());
+    let forge = Forge::start();
     let blue = forge.for_client();
     let modern = vec![ProtocolVersion::V_2026_07_28];
     for lifecycle in [

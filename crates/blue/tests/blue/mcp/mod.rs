@@ -92,10 +92,13 @@ impl Drop for Server {
 struct Forge {
     child: Child,
     ready: Value,
+    /// Its folder is where the sandbox keeps everything
+    _blue: Blue,
 }
 
 impl Forge {
-    fn start(blue: &Blue) -> Self {
+    fn start() -> Self {
+        let blue = Blue::new();
         let mut child = blue
             .command(&["sandbox", "--json", "--faults", "--seed", "demo"])
             .stdout(Stdio::piped())
@@ -105,7 +108,11 @@ impl Forge {
         let output = child.stdout.take().unwrap();
         BufReader::new(output).read_line(&mut line).unwrap();
         let ready = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
-        Self { child, ready }
+        Self {
+            child,
+            ready,
+            _blue: blue,
+        }
     }
 
     fn url(&self) -> &str {
@@ -143,16 +150,14 @@ impl Forge {
 
     /// Let the next matching request wait for a minute
     fn hold(&self, path: &str) {
-        self.faults(
-            "POST",
-            &json!({"path": path, "delay_ms": 60_000}).to_string(),
-        );
+        let rule = json!({"path": path, "delay_ms": 60_000, "count": 1});
+        self.faults("POST", &rule.to_string());
     }
 
-    /// Wait until a request is held
+    /// Wait until a request is held, and the rule so used up
     fn holds(&self) {
         let end = Instant::now() + Duration::from_secs(20);
-        while self.faults("GET", "")[0]["hits"] == 0 {
+        while self.faults("GET", "") != json!([]) {
             assert!(Instant::now() < end, "no request came");
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -7,7 +7,7 @@ use crate::cli::Blue;
 
 #[test]
 fn a_session_from_the_first_line_to_the_last() {
-    let forge = Forge::start(&Blue::new());
+    let forge = Forge::start();
     let blue = forge.for_client();
     // However much is logged, stdout has messages only.
     let mut server = Server::start(&blue, &["-vvv"]);
@@ -39,7 +39,7 @@ fn a_session_from_the_first_line_to_the_last() {
 
 #[test]
 fn the_end_of_the_input_is_the_end_of_a_call() {
-    let forge = Forge::start(&Blue::new());
+    let forge = Forge::start();
     let blue = forge.for_client();
     forge.hold("*/branches*");
     let mut server = Server::start(&blue, &[]);
@@ -56,7 +56,7 @@ fn the_end_of_the_input_is_the_end_of_a_call() {
 
 #[test]
 fn a_call_that_is_called_off_leaves_the_forge_alone() {
-    let forge = Forge::start(&Blue::new());
+    let forge = Forge::start();
     let blue = forge.for_client();
     forge.hold("*/branches*");
     let mut server = Server::start(&blue, &[]);
@@ -92,7 +92,7 @@ fn polite_signals_end_it_well() {
 
 #[test]
 fn limits_hold() {
-    let forge = Forge::start(&Blue::new());
+    let forge = Forge::start();
     let blue = forge.for_client();
     let mut server = Server::start(&blue, &["--read-only", "--allow", "somebody"]);
     let answer = server.ask(1, "tools/list", &json!({}));
