@@ -116,11 +116,11 @@ impl Forgejo {
     pub(super) async fn judge(
         &self,
         repo: &RepoId,
-        number: u64,
+        mut pr: PullRequest,
         patience: Duration,
     ) -> Result<Mergeability> {
         let end = Instant::now() + patience;
-        let mut pr = self.read_pr(repo, number).await?;
+        let number = pr.number;
         if plain_verdict(&pr).is_none() && self.is_on_top(repo, &pr).await {
             return Ok(Mergeability::Clean);
         }
