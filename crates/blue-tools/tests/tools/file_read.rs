@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     text_comes_with_its_blob,
     lines_and_older_states_are_read,
     a_large_file_is_read_in_parts,

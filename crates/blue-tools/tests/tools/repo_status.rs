@@ -11,7 +11,7 @@ use crate::{
     proxy::Proxy,
 };
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_free_repository_is_worked_on_directly,
     a_repository_with_reviews_wants_branches,
     a_branch_can_be_asked_about,

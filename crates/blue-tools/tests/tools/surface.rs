@@ -32,7 +32,7 @@ const VISIBLE: usize = 6_000;
 /// Bytes of the whole list, output schemas too
 const WHOLE: usize = 16 << 10;
 
-on_every_forge![
+blue_testkit::on_every_forge![
     reading_only_refuses_every_other_tool,
     what_is_not_allowed_is_refused_by_every_tool,
 ];

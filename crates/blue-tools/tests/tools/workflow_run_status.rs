@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_failed_run_shows_its_job_and_log,
     a_run_is_found_by_each_of_its_names,
     waiting_ends_with_the_run,
