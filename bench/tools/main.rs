@@ -21,6 +21,8 @@ use report::Found;
 use tokio::runtime::{Handle, Runtime};
 use url::Url;
 
+const REPO: &str = "project";
+
 /// `--name value` pairs, as `bench/tools/run` gives them
 struct Settings(BTreeMap<String, String>);
 
@@ -176,17 +178,16 @@ fn loops(
     let mut here: Vec<_> = all
         .iter_mut()
         .filter(|found| found.peer.door == door)
-        .zip(1..)
         .collect();
-    for (_, number) in &here {
-        // Names of one length, so that bytes can be compared.
-        site.forge.fixture(&format!("project-{number}"))?;
-    }
-    for round in 0..rounds {
-        for (found, number) in &mut here {
-            let [cold, warm] = bench.session(&found.peer, &format!("project-{number}"), round)?;
+    // One repository for all: a round leaves behind a commit and a tag, and nothing else.
+    site.forge.fixture(REPO)?;
+    let mut number = 0;
+    for _ in 0..rounds {
+        for found in &mut here {
+            let [cold, warm] = bench.session(&found.peer, REPO, number)?;
             found.cold.push(cold);
             found.warm.push(warm);
+            number += 2;
         }
     }
     Ok(())

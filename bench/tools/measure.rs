@@ -181,7 +181,7 @@ enum Hand {
 
 impl Bench<'_> {
     /// Two rounds in one session: the first, and one with everything warm
-    pub(crate) fn session(&self, peer: &Peer, repo: &str, round: usize) -> Result<[Round; 2]> {
+    pub(crate) fn session(&self, peer: &Peer, repo: &str, number: usize) -> Result<[Round; 2]> {
         let mut hand = match &peer.launch {
             Some(launch) => Hand::Program(Box::new(launch.start(self.home)?.session)),
             None => Hand::Rest(Client::builder().no_proxy().build()?),
@@ -191,20 +191,20 @@ impl Bench<'_> {
         for call in &peer.first {
             first.push(self.call(&mut hand, call)?);
         }
-        let mut cold = self.round(peer, &mut hand, repo, round * 2)?;
+        let mut cold = self.round(peer, &mut hand, repo, number)?;
         cold.first = first;
-        let warm = self.round(peer, &mut hand, repo, round * 2 + 1)?;
+        let warm = self.round(peer, &mut hand, repo, number + 1)?;
         Ok([cold, warm])
     }
 
-    fn round(&self, peer: &Peer, hand: &mut Hand, repo: &str, round: usize) -> Result<Round> {
+    fn round(&self, peer: &Peer, hand: &mut Hand, repo: &str, number: usize) -> Result<Round> {
         let mut at = At {
             owner: self.forge.login.clone(),
             repo: repo.to_owned(),
-            branch: format!("change/guide-{round:04}"),
-            title: format!("Rewrite the guide, version {round:04}"),
-            content: text(round + 1),
-            tag: format!("v1.0.{round:04}"),
+            branch: format!("change/guide-{number:04}"),
+            title: format!("Rewrite the guide, version {number:04}"),
+            content: text(number + 1),
+            tag: format!("v1.0.{number:04}"),
             file_sha: self.forge.blob(repo)?,
             main_sha: self.forge.head(repo, "main")?,
             ..At::default()

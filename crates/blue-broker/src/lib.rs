@@ -5,12 +5,6 @@
 //! people's users must be readable alone: of `blue-core` only `clock`, `secret` and `http` are
 //! used, and what is behind the door is a [`Backend`] that the caller hands in.
 
-#![expect(
-    dead_code,
-    unused_imports,
-    reason = "rows and keys are there before the endpoints that use them"
-)]
-
 mod admin;
 mod app;
 mod audit;

@@ -16,6 +16,30 @@ use crate::{
     server::{Kind, StartError},
 };
 
+/// Make a test of each behaviour for each back end
+#[macro_export]
+macro_rules! on_every_forge {
+    ($($name:ident),+ $(,)?) => {
+        $crate::on_every_forge!(@ sandbox_gitea SandboxGitea $($name)+);
+        $crate::on_every_forge!(@ sandbox_forgejo SandboxForgejo $($name)+);
+        $crate::on_every_forge!(@ sandbox_github SandboxGithub $($name)+);
+        $crate::on_every_forge!(@ gitea Gitea $($name)+);
+        $crate::on_every_forge!(@ forgejo Forgejo $($name)+);
+    };
+    (@ $module:ident $backend:ident $($name:ident)+) => {
+        mod $module {
+            $(
+                #[test]
+                fn $name() {
+                    let name = stringify!($name);
+                    let backend = $crate::Backend::$backend;
+                    $crate::run(backend, module_path!(), name, super::$name);
+                }
+            )+
+        }
+    };
+}
+
 /// What the body of a behaviour works with
 #[derive(Debug)]
 pub struct Cx {

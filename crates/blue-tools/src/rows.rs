@@ -77,6 +77,39 @@ impl PrRow {
     }
 }
 
+/// A pull request where only open ones are listed, beside much else
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OpenPrRow {
+    pub number: u64,
+    pub title: String,
+    pub head_branch: String,
+    pub base_branch: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub draft: bool,
+    #[serde(skip)]
+    whole: PrRow,
+}
+
+impl From<PullRequest> for OpenPrRow {
+    fn from(pr: PullRequest) -> Self {
+        let whole = PrRow::from(pr);
+        Self {
+            number: whole.number,
+            title: whole.title.clone(),
+            head_branch: whole.head_branch.clone(),
+            base_branch: whole.base_branch.clone(),
+            draft: whole.draft,
+            whole,
+        }
+    }
+}
+
+impl OpenPrRow {
+    pub fn cells(&self) -> Vec<Cell> {
+        self.whole.cells()
+    }
+}
+
 /// Bytes of a title in a list: a row stays small whatever people write
 const TITLE: usize = 100;
 

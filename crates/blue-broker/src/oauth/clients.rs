@@ -58,6 +58,15 @@ pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, C
     Ok(row.filter(|client| client.kind == ClientKind::Dynamic))
 }
 
+/// The host that speaks for a client, if one does
+pub(crate) fn verified_host(client: &Client) -> Option<String> {
+    if client.kind != ClientKind::Metadata {
+        return None;
+    }
+    let url = url::Url::parse(&client.id).ok()?;
+    url.host_str().map(str::to_owned)
+}
+
 fn of_admin(app: &App, written: &StaticClient) -> Client {
     let good = |uri: &&String| match redirect::registrable(&app.config, uri) {
         Ok(()) => true,

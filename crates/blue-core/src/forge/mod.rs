@@ -127,6 +127,16 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         patience: std::time::Duration,
     ) -> Result<Mergeability>;
 
+    /// The same, beginning with a look that was just taken
+    async fn mergeability_of(
+        &self,
+        repo: &RepoId,
+        pr: &PullRequest,
+        patience: std::time::Duration,
+    ) -> Result<Mergeability> {
+        self.mergeability(repo, pr.number, patience).await
+    }
+
     /// The commit that a branch, tag, short or full commit id names
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha>;
     async fn get_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit>;
@@ -179,6 +189,10 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
 
     /// Statuses and check runs of a commit together, from all pages
     async fn checks(&self, repo: &RepoId, rev: &str) -> Result<Checks>;
+    /// The same of a commit that is known to be there
+    async fn checks_of(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
+        self.checks(repo, sha.as_str()).await
+    }
     async fn set_status(&self, repo: &RepoId, sha: &Sha, opts: &StatusOpts) -> Result<()>;
     /// Newest first; [`ForgeError::Unsupported`] where the forge has no such list
     async fn list_runs(

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::words::{ALL, PATIENCE, commit, merge, pull, write};
 
-contract![
+blue_testkit::on_every_forge![
     only_what_is_allowed_is_read,
     a_repository_that_was_renamed_out_of_the_list_is_refused,
     a_repository_that_was_given_away_is_refused,

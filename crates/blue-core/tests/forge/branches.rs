@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::words::{ALL, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     branches_are_listed,
     a_branch_is_told_with_its_commit,
     a_missing_branch_is_not_found,

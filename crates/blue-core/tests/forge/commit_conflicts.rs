@@ -8,7 +8,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::{WHOLE, commit, nowhere, rename, write, write_if};
 
-contract![
+blue_testkit::on_every_forge![
     a_stale_blob_is_a_conflict,
     a_stale_delete_is_a_conflict,
     an_expected_absence_is_kept,

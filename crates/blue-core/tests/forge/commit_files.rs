@@ -8,7 +8,7 @@ use blue_testkit::{Cx, Import, Repo, Result};
 
 use crate::words::{WHOLE, commit, delete, rename, write, write_if};
 
-contract![
+blue_testkit::on_every_forge![
     a_file_is_created,
     a_file_is_updated,
     a_file_is_deleted,

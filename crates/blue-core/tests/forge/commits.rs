@@ -8,7 +8,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::{ALL, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     names_resolve_to_commits,
     unknown_names_do_not_resolve,
     a_commit_is_told,

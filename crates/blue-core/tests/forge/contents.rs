@@ -5,7 +5,7 @@ use blue_testkit::{Cx, Import, Repo, Result};
 
 use crate::words::{WHOLE, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     a_text_file_is_read,
     a_binary_file_is_read,
     an_empty_file_is_read,

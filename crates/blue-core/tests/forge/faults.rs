@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::words::{WHOLE, merge};
 
-contract![
+blue_testkit::on_every_forge![
     a_hiccup_is_read_over,
     a_write_is_not_repeated,
     a_lasting_outage_is_told,

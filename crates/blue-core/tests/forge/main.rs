@@ -3,29 +3,6 @@
 //! `make test` runs it on the sandbox, `make e2e` on a real Gitea too. A test is called
 //! `CONCERN::BACKEND::BEHAVIOUR`, so `merge::`, `::gitea::` and `conflict` are useful filters.
 
-/// Make a test of each behaviour for each back end
-macro_rules! contract {
-    ($($name:ident),+ $(,)?) => {
-        contract!(@ sandbox_gitea SandboxGitea $($name)+);
-        contract!(@ sandbox_forgejo SandboxForgejo $($name)+);
-        contract!(@ sandbox_github SandboxGithub $($name)+);
-        contract!(@ gitea Gitea $($name)+);
-        contract!(@ forgejo Forgejo $($name)+);
-    };
-    (@ $module:ident $backend:ident $($name:ident)+) => {
-        mod $module {
-            $(
-                #[test]
-                fn $name() {
-                    let name = stringify!($name);
-                    let backend = blue_testkit::Backend::$backend;
-                    blue_testkit::run(backend, module_path!(), name, super::$name);
-                }
-            )+
-        }
-    };
-}
-
 /// Insist on an error of one kind; gives what the pattern binds
 macro_rules! refused {
     ($result:expr, $pattern:pat $(if $guard:expr)? $(=> $value:expr)?) => {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::words::{ALL, PATIENCE, merge, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     a_merge_commit_has_two_parents,
     a_squash_makes_one_commit,
     a_rebase_has_no_merge_commit,

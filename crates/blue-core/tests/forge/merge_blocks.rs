@@ -12,7 +12,7 @@ use crate::{
     words::merge,
 };
 
-contract![
+blue_testkit::on_every_forge![
     missing_checks_block,
     a_failing_check_blocks,
     a_passing_check_lets_through,

@@ -5,7 +5,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::{PATIENCE, merge, pull};
 
-contract![
+blue_testkit::on_every_forge![
     clean,
     conflict,
     after_a_push_is_of_the_new_head,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::words::{commit, write};
 
-contract![
+blue_testkit::on_every_forge![
     an_unprotected_branch_has_no_rule,
     a_rule_is_told_whole_to_an_admin,
     a_glob_rule_holds_for_its_branches,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::words::{ALL, merge, pull};
 
-contract![
+blue_testkit::on_every_forge![
     a_pull_request_is_opened_and_told,
     odd_titles_and_bodies_survive,
     a_draft_is_a_draft,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::words::{ALL, commit, pull, write};
 
-contract![
+blue_testkit::on_every_forge![
     a_repository_is_told,
     a_missing_repository_is_not_found,
     a_missing_owner_is_not_found,

@@ -10,7 +10,7 @@ use blue_testkit::{Backend, Cx, Repo, Result, Skip, eventually};
 
 use crate::words::{ALL, PATIENCE, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     no_runs_is_an_empty_list,
     a_push_starts_a_run,
     runs_go_by_branch_event_and_commit,

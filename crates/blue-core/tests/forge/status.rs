@@ -8,7 +8,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::nowhere;
 
-contract![
+blue_testkit::on_every_forge![
     no_status_is_no_verdict,
     a_status_is_set_and_told,
     the_newest_of_a_context_counts,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::words::{WHOLE, commit, merge, nowhere, pull, write};
 
-contract![
+blue_testkit::on_every_forge![
     what_is_missing_has_a_status,
     what_is_in_the_way_has_a_status,
     what_is_not_permitted_has_a_status,

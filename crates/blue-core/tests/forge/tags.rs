@@ -10,7 +10,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::{ALL, nowhere};
 
-contract![
+blue_testkit::on_every_forge![
     a_light_tag_is_made,
     an_annotated_tag_is_made,
     a_tag_stands_at_a_commit,

@@ -9,7 +9,7 @@ use blue_testkit::{Cx, Result};
 
 use crate::words::{commit, write};
 
-contract![
+blue_testkit::on_every_forge![
     about_tells_the_program,
     whoami_tells_the_login,
     whoami_tells_an_admin,

@@ -194,7 +194,10 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
                 number,
                 ..Output::default()
             })
-            .next_if(open, "Delete the head branch with branch_delete")
+            .next_if(
+                open && !already,
+                "Delete the head branch with branch_delete",
+            )
         }
     }
 }

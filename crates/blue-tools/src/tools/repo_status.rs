@@ -8,11 +8,11 @@ use super::branch_protection_get::Output as Demands;
 use crate::{
     Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::RepoArgs,
-    rows::{BranchRow, PrRow, count},
+    rows::{BranchRow, OpenPrRow, PrRow, count},
 };
 
 /// Rows of each list: enough to begin with, and the rest has tools of its own
-const SHOWN: usize = 20;
+const SHOWN: usize = 30;
 
 #[derive(Debug)]
 pub struct RepoStatus;
@@ -45,7 +45,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches_total: Option<u64>,
     #[schemars(with = "Vec<Loose>")]
-    pub open_prs: Vec<PrRow>,
+    pub open_prs: Vec<OpenPrRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_prs_total: Option<u64>,
     #[schemars(with = "Loose")]
@@ -127,7 +127,7 @@ impl Tool for RepoStatus {
         }
         if !output.open_prs.is_empty() {
             page.blank();
-            let rows = output.open_prs.iter().map(PrRow::cells);
+            let rows = output.open_prs.iter().map(OpenPrRow::cells);
             page.table(PrRow::HEAD, rows.collect());
             rest(page, output.open_prs_total, "pull requests", "pr list");
         }

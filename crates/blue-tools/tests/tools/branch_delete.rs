@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_merged_branch_is_deleted,
     a_branch_that_was_squashed_or_rebased_is_merged,
     more_commits_after_a_merge_are_not_merged,

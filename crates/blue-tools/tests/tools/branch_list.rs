@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     branches_come_with_their_commits,
     pages_follow_each_other,
     an_empty_repository_has_none,

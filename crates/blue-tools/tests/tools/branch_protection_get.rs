@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     an_unprotected_branch_is_no_error,
     a_rule_is_told_whole,
     who_may_push_and_merge_is_told,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_directory_comes_with_its_rows,
     a_path_is_read_with_good_will,
     every_kind_of_entry_has_its_name,

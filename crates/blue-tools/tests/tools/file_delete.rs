@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::desk;
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_file_is_deleted,
     a_stale_blob_is_a_conflict,
     what_is_no_file_is_not_deleted,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     text_comes_with_its_blob,
     lines_and_older_states_are_read,
     a_large_file_is_read_in_parts,
@@ -77,9 +77,10 @@ async fn lines_and_older_states_are_read(cx: Cx) -> Result<()> {
 
 async fn a_large_file_is_read_in_parts(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
-    let mut text: String = (0..20_000)
+    let lines: Vec<String> = (0..20_000)
         .map(|n| format!("line {n} \"quoted\"\n"))
         .collect();
+    let mut text = lines.concat();
     text += &"x".repeat(150_000);
     cx.lab
         .create(&repo, "main", &[("big", text.as_bytes())])
@@ -109,7 +110,7 @@ async fn a_large_file_is_read_in_parts(cx: Cx) -> Result<()> {
 async fn binary_files_are_base64_up_to_a_limit(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     let large = vec![0u8; 40_000];
-    let fits = vec![1u8, 0].repeat(16 * 1024);
+    let fits = [1u8, 0].repeat(16 * 1024);
     let files: &[(&str, &[u8])] = &[("a.bin", b"\0\xff\x01"), ("large", &large), ("fits", &fits)];
     cx.lab.create(&repo, "main", files).await?;
     let small = desk.call("file_read", json!({"path": "a.bin"})).await?;

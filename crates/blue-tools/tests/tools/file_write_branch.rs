@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_file_is_written_to_a_new_branch,
     the_default_branch_is_written_to,
     a_branch_starts_where_it_is_told,

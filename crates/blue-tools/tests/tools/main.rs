@@ -3,28 +3,7 @@
 //! `make test` runs them on the sandbox in its three dialects, `make e2e` on a real Gitea too. A
 //! test is called `TOOL::BACKEND::BEHAVIOUR`.
 
-/// Make a test of each behaviour for each back end
-macro_rules! on_every_forge {
-    ($($name:ident),+ $(,)?) => {
-        on_every_forge!(@ sandbox_gitea SandboxGitea $($name)+);
-        on_every_forge!(@ sandbox_forgejo SandboxForgejo $($name)+);
-        on_every_forge!(@ sandbox_github SandboxGithub $($name)+);
-        on_every_forge!(@ gitea Gitea $($name)+);
-        on_every_forge!(@ forgejo Forgejo $($name)+);
-    };
-    (@ $module:ident $backend:ident $($name:ident)+) => {
-        mod $module {
-            $(
-                #[test]
-                fn $name() {
-                    let name = stringify!($name);
-                    let backend = blue_testkit::Backend::$backend;
-                    blue_testkit::run(backend, module_path!(), name, super::$name);
-                }
-            )+
-        }
-    };
-}
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod branch_delete;
 mod branch_list;

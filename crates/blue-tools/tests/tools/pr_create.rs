@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     the_answer_is_as_promised,
     the_default_branch_is_the_base,
     a_draft_is_a_draft,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     rows_say_what_they_are,
     filters_hold,
     a_fork_is_not_the_repository,

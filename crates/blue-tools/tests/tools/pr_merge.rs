@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_merge_tells_its_commit,
     styles_make_different_histories,
     styles_that_a_forge_has_not_are_told,

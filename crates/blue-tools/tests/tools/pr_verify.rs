@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_clean_one_can_be_merged,
     what_it_returns_is_merged,
     required_checks_are_counted,

@@ -11,7 +11,7 @@ use crate::{
     proxy::Proxy,
 };
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_free_repository_is_worked_on_directly,
     a_repository_with_reviews_wants_branches,
     a_branch_can_be_asked_about,
@@ -33,7 +33,6 @@ async fn a_free_repository_is_worked_on_directly(cx: Cx) -> Result<()> {
     let main = cx.lab.head(&repo, "main").await?;
     let topic = cx.lab.head(&repo, "topic").await?;
     let answer = desk.call("repo_status", json!({})).await?;
-    let url = answer["open_prs"][0]["html_url"].clone();
     assert_eq!(
         answer,
         json!({
@@ -42,8 +41,8 @@ async fn a_free_repository_is_worked_on_directly(cx: Cx) -> Result<()> {
                 {"name": "main", "sha": main.as_str()}, {"name": "topic", "sha": topic.as_str()},
             ],
             "open_prs": [{
-                "number": number, "title": "Change of topic", "state": "open",
-                "head_branch": "topic", "base_branch": "main", "draft": false, "html_url": url,
+                "number": number, "title": "Change of topic",
+                "head_branch": "topic", "base_branch": "main",
             }],
             "protection": {"protected": false},
             "workflow": "trunk",
@@ -116,7 +115,7 @@ async fn a_branch_that_is_not_there_is_told(cx: Cx) -> Result<()> {
 
 async fn long_lists_are_cut_and_counted(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
-    for n in 0..24 {
+    for n in 0..34 {
         cx.lab.branch(&repo, &format!("a{n:02}"), "main").await?;
     }
     let answer = desk.call("repo_status", json!({})).await?;
@@ -126,9 +125,9 @@ async fn long_lists_are_cut_and_counted(cx: Cx) -> Result<()> {
         .iter()
         .map(|b| &b["name"])
         .collect();
-    assert_eq!(names.len(), 20);
+    assert_eq!(names.len(), 30);
     assert_eq!(names[0], "main", "the default branch comes first");
-    assert_eq!(answer["branches_total"], 25);
+    assert_eq!(answer["branches_total"], 35);
     assert_eq!(answer.get("open_prs_total"), None);
     let steps = answer["next_steps"].as_array().unwrap();
     assert!(

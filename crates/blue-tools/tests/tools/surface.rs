@@ -32,7 +32,7 @@ const VISIBLE: usize = 6_000;
 /// Bytes of the whole list, output schemas too
 const WHOLE: usize = 16 << 10;
 
-on_every_forge![
+blue_testkit::on_every_forge![
     reading_only_refuses_every_other_tool,
     what_is_not_allowed_is_refused_by_every_tool,
 ];
@@ -274,7 +274,7 @@ async fn reading_only_refuses_every_other_tool(cx: Cx) -> Result<()> {
     let owner = cx.lab.user("owner").await?;
     let repo = cx.lab.repo(&owner).await?;
     let desk = Desk::with(&cx, &owner, &repo, |settings| {
-        settings.http.read_only = true
+        settings.http.read_only = true;
     });
     for tool in tools::ALL {
         if tool.effect() == Effect::Read {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::desk::{self, Desk};
 
-on_every_forge![
+blue_testkit::on_every_forge![
     a_branch_is_tagged,
     a_commit_is_tagged_with_a_message,
     the_same_tag_again_is_no_error,

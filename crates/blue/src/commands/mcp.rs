@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use blue_core::{clock::SystemClock, forge::open::Forges, secret::Secret};
+use blue_core::secret::Secret;
 use blue_tools::{ErrorCode, ToolError, tools};
 use serde::Serialize;
 use tokio::{net::TcpListener, runtime};
@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Cx, Stop,
     sandbox::{Asked, Listen},
+    tools::{Limits, open},
 };
 use crate::{
     mcp::{
-        Choice, Server, Toolbox,
+        self, Choice, Server, Toolbox,
         door::{
             http::{self, Guard},
             stdio,
@@ -39,29 +40,37 @@ pub(crate) struct Args {
     /// Leave these tools or sets of tools out
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     exclude: Vec<String>,
-    /// Serve only what changes nothing, and let nothing else through to a forge
-    #[arg(long)]
-    read_only: bool,
     /// Listen here instead of stdin; this machine only, unless there is a token
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
     http: Option<Listen>,
     /// File with the token that HTTP clients must send as `Authorization: Bearer`
     #[arg(long, value_name = "FILE", requires = "http")]
     bearer_file: Option<PathBuf>,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   claude mcp add blue -- blue mcp
   blue mcp --read-only --toolset repo,pr
-  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt";
+  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt
+
+Tokens, hosts and proxies come from the environment: see `blue --help`.";
 
 /// How long answers may still take once the program is asked to stop
 const LAST: Duration = Duration::from_secs(2);
 
 /// Runs until its client goes away; the runtime is its own, since stdio needs a single thread
 pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
-    let server = server(cx, args)?;
+    let choice = Choice {
+        tools: args.tools.clone(),
+        sets: args.toolset.clone(),
+        exclude: args.exclude.clone(),
+        read_only: args.limits.read_only,
+    };
+    let toolbox = Toolbox::new(tools::ALL, &choice)?;
+    let calls = open(cx, &args.limits)?;
     let mut builder = match args.http {
         None => runtime::Builder::new_current_thread(),
         Some(_) => runtime::Builder::new_multi_thread(),
@@ -72,8 +81,11 @@ pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
     let served = runtime.block_on(async {
         match args.http {
-            None => on_stdio(server).await,
-            Some(listen) => on_http(cx, args, listen, server).await,
+            None => {
+                let caller = Arc::new(move |_: Option<&_>| Ok(calls.clone()));
+                on_stdio(Server::new(toolbox, caller)).await
+            }
+            Some(listen) => on_http(cx, args, listen, toolbox, calls).await,
         }
     });
     // A read of stdin that nobody waits for any more must not keep the program alive.
@@ -81,37 +93,26 @@ pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
     served
 }
 
-fn server(cx: &Cx, args: &Args) -> Result<Server, ToolError> {
-    let choice = Choice {
-        tools: args.tools.clone(),
-        sets: args.toolset.clone(),
-        exclude: args.exclude.clone(),
-        read_only: args.read_only,
-    };
-    let tools = Toolbox::new(tools::ALL, &choice)?;
-    let mut settings = cx.env.forges()?;
-    settings.http.read_only |= args.read_only;
-    let clock = Arc::new(SystemClock);
-    let forges = Forges::new(settings, cx.env.cwd(), clock.clone());
-    let calls =
-        blue_tools::Cx::new(Arc::new(forges), clock, cx.env.cwd()).read_only(args.read_only);
-    Ok(Server::new(tools, Arc::new(move |_| Ok(calls.clone()))))
-}
-
 async fn on_stdio(server: Server) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
     let stop = CancellationToken::new();
     let (input, output) = rmcp::transport::io::stdio_pipes();
-    let mut served = std::pin::pin!(stdio::serve(server, input, output, stop.clone()));
+    let mut work = std::pin::pin!(stdio::serve(server, input, output, stop.clone()));
     tokio::select! {
-        () = &mut served => return Ok(()),
+        () = &mut work => return Ok(()),
         () = asked.stop() => stop.cancel(),
     }
-    served.await;
+    work.await;
     Ok(())
 }
 
-async fn on_http(cx: &Cx, args: &Args, listen: Listen, server: Server) -> Result<(), Stop> {
+async fn on_http(
+    cx: &Cx,
+    args: &Args,
+    listen: Listen,
+    toolbox: Toolbox,
+    calls: blue_tools::Cx,
+) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
     let address = listen.address();
     let bearer = args.bearer_file.as_ref().map(|file| bearer(cx, file));
@@ -139,7 +140,7 @@ async fn on_http(cx: &Cx, args: &Args, listen: Listen, server: Server) -> Result
     cx.screen.show(&Ready { url }).map_err(Stop::Output)?;
 
     let stop = CancellationToken::new();
-    let router = http::router(server, guard, stop.clone());
+    let router = mcp::service(toolbox, move |_| Ok(calls.clone()), guard, stop.clone());
     let served =
         axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     let mut served = std::pin::pin!(served.into_future());

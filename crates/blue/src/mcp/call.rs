@@ -1,6 +1,6 @@
 //! One call of a tool: its progress, its end, and being called off
 
-use std::pin::pin;
+use std::{fmt::Write as _, pin::pin};
 
 use blue_tools::{AnyTool, Cx, ErrorCode, Progress, ToolError, reply::MAX_BYTES};
 use rmcp::{
@@ -53,6 +53,9 @@ pub(super) async fn run(
         }
     };
     teller.rest(&mut reports).await;
+    for notice in cx.take_notices() {
+        tracing::warn!("{notice}");
+    }
     Ok(match outcome {
         Ok(answer) => succeeded(answer),
         Err(error) => failed(&error),
@@ -117,7 +120,7 @@ fn shorten(value: &mut Value) {
             let end = text.floor_char_boundary(MAX_ERROR);
             let cut = text.len() - end;
             text.truncate(end);
-            *text += &format!("… ({cut} more bytes)");
+            let _ = write!(text, "… ({cut} more bytes)");
         }
         Value::Array(items) => {
             items.truncate(5);

@@ -42,12 +42,12 @@ impl Toolbox {
         let both = names.union(&nouns).copied().collect();
         known("--exclude", "tool or tool set", &choice.exclude, &both)?;
 
-        let named = |list: &[String], name: &str| list.iter().any(|word| plain(word) == name);
+        let has = |list: &[String], name: &str| list.iter().any(|word| plain(word) == name);
         let everything = choice.tools.is_empty() && choice.sets.is_empty();
         let chosen = all.iter().copied().filter(|tool| {
             let asked =
-                everything || named(&choice.tools, tool.name()) || named(&choice.sets, tool.noun());
-            let not = named(&choice.exclude, tool.name()) || named(&choice.exclude, tool.noun());
+                everything || has(&choice.tools, tool.name()) || has(&choice.sets, tool.noun());
+            let not = has(&choice.exclude, tool.name()) || has(&choice.exclude, tool.noun());
             asked && !not
         });
         let (listed, held_back): (Vec<_>, Vec<_>) =
@@ -135,13 +135,14 @@ fn known(flag: &str, what: &str, words: &[String], real: &BTreeSet<&str>) -> Res
             continue;
         }
         let message = format!("{flag}: there is no {what} `{word}`");
-        let hint = match nearest(plain(word), real.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
+        let near = nearest(plain(word), real.iter().copied());
+        let hint = near.map_or_else(
+            || {
                 let all: Vec<&str> = real.iter().copied().collect();
                 format!("there are {}", all.join(", "))
-            }
-        };
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
         return Err(ToolError::new(ErrorCode::Usage, message).with_hint(hint));
     }
     Ok(())

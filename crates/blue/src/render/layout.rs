@@ -44,7 +44,10 @@ pub(super) fn laid_out(page: &Page, look: Look) -> String {
     for block in &page.blocks {
         match block {
             Block::Line(cell) => text += &look.cell(cell),
-            Block::Code(line) => text += &format!("  {}", paint(line, Style::Bold, look.colour)),
+            Block::Code(line) => {
+                text += "  ";
+                text += &paint(line, Style::Bold, look.colour);
+            }
             Block::Blank => {}
             Block::Fields(fields) => text += &two_columns(fields, look),
             Block::Table { head, rows } => text += &columns(head, rows, look),

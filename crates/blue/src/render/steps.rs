@@ -59,7 +59,7 @@ impl Known {
         let option = FOLLOW.iter().find_map(|(id, known)| {
             let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
             let value = self.values.get(*known)?;
-            Some(format!("--{} {}", arg.get_long()?, quoted(value)))
+            Some(format!("--{} {}", spelled(arg)?, quoted(value)))
         });
         let option = option.filter(|_| places.is_empty());
         places.into_iter().chain(option).collect()
@@ -136,8 +136,15 @@ fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize
     let bare = bare.trim_matches('"');
     let command = tool.command();
     let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
-    let typed = format!("--{} {}", arg.get_long()?, quoted(bare));
+    let typed = format!("--{} {}", spelled(arg)?, quoted(bare));
     Some((typed, rest, used))
+}
+
+/// The shortest way to type an option
+fn spelled(arg: &Arg) -> Option<&str> {
+    let others = arg.get_visible_aliases().unwrap_or_default();
+    let all = others.into_iter().chain(arg.get_long());
+    all.min_by_key(|name| name.len())
 }
 
 /// A word as a shell reads it back

@@ -4,4 +4,5 @@
 
 mod cli;
 mod docs;
+mod mcp;
 mod tidy;

@@ -173,7 +173,7 @@ impl Forgejo {
         let result = self
             .repo_get(repo, &["actions", "runs", &run.to_string(), "jobs"])
             .what(format!("workflow run {run} of `{repo}`"))
-            .all_of(self.cap().await, |answer| {
+            .all_of(self.likely_cap(), |answer| {
                 let page: WireJobs = answer.json()?;
                 let rows = page.jobs.into_iter().flatten();
                 Ok((rows.map(|row| job(row, run)).collect(), page.total_count))
@@ -240,7 +240,7 @@ impl Forgejo {
     async fn tasks(&self, repo: &RepoId) -> Result<Vec<WireRun>> {
         let result = self
             .repo_get(repo, &["actions", "tasks"])
-            .all_of(self.cap().await, |answer| {
+            .all_of(self.likely_cap(), |answer| {
                 let page: WireRuns = answer.json()?;
                 let rows = page.workflow_runs.into_iter().flatten().collect();
                 Ok((rows, page.total_count))

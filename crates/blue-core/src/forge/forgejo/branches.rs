@@ -50,7 +50,7 @@ impl Forgejo {
         let rows = self
             .repo_get(repo, &["branches"])
             .what(format!("repository `{repo}`"))
-            .all::<WireBranch>(self.cap().await)
+            .all::<WireBranch>(self.likely_cap())
             .await?;
         self.branches(rows)
     }

@@ -226,7 +226,7 @@ impl Forgejo {
             .query("files", files)
             .query("verification", false)
             .what(format!("history of `{repo}`"))
-            .all::<wire::Commit>(self.cap().await)
+            .all::<wire::Commit>(self.likely_cap())
             .await?;
         Ok(WireCompare {
             total_commits: commits.len() as u64,

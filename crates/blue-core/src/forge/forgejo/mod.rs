@@ -232,7 +232,17 @@ impl Forge for Forgejo {
         number: u64,
         patience: Duration,
     ) -> Result<Mergeability> {
-        self.judge(repo, number, patience).await
+        let pr = self.read_pr(repo, number).await?;
+        self.judge(repo, pr, patience).await
+    }
+
+    async fn mergeability_of(
+        &self,
+        repo: &RepoId,
+        pr: &PullRequest,
+        patience: Duration,
+    ) -> Result<Mergeability> {
+        self.judge(repo, pr.clone(), patience).await
     }
 
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
@@ -287,7 +297,12 @@ impl Forge for Forgejo {
     }
 
     async fn checks(&self, repo: &RepoId, rev: &str) -> Result<Checks> {
-        self.read_checks(repo, rev).await
+        let sha = self.resolve_rev(repo, rev).await?;
+        self.read_checks(repo, &sha).await
+    }
+
+    async fn checks_of(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
+        self.read_checks(repo, sha).await
     }
 
     async fn set_status(&self, repo: &RepoId, sha: &Sha, opts: &StatusOpts) -> Result<()> {

@@ -205,7 +205,7 @@ impl Forgejo {
         {
             call = call.query("base_branch", base);
         }
-        let rows = call.all::<WirePull>(self.cap().await).await?;
+        let rows = call.all::<WirePull>(self.likely_cap()).await?;
         Ok(rows
             .into_iter()
             .map(PullRequest::from)
@@ -371,7 +371,7 @@ impl Forgejo {
         let result = self
             .repo_get(repo, &["pulls", &number.to_string(), "files"])
             .what(format!("pull request #{number} of `{repo}`"))
-            .all::<WireFile>(self.cap().await)
+            .all::<WireFile>(self.likely_cap())
             .await;
         let rows = self.explain(repo, result).await?;
         Ok(rows.into_iter().map(changed_file).collect())
@@ -381,7 +381,7 @@ impl Forgejo {
         let result = self
             .repo_get(repo, &["pulls", &number.to_string(), "reviews"])
             .what(format!("pull request #{number} of `{repo}`"))
-            .all::<WireReview>(self.cap().await)
+            .all::<WireReview>(self.likely_cap())
             .await;
         let rows = self.explain(repo, result).await?;
         Ok(rows.into_iter().map(review).collect())

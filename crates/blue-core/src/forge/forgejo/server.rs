@@ -52,6 +52,11 @@ impl Forgejo {
         self.server().await.map_or(DEFAULT_CAP, |s| s.cap)
     }
 
+    /// The same as far as it is known: a list that is read whole finds its own way
+    pub(super) fn likely_cap(&self) -> u32 {
+        self.server.get().map_or(DEFAULT_CAP, |server| server.cap)
+    }
+
     /// The same for a list whose links tell where it goes on: a small page needs no question
     pub(super) async fn cap_for(&self, page: Page) -> u32 {
         if page.limit <= SMALL_PAGE {

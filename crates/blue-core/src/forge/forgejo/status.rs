@@ -43,12 +43,11 @@ struct NewStatus<'a> {
 
 impl Forgejo {
     /// The server's own verdict covers one page only, so all pages are read and judged here
-    pub(super) async fn read_checks(&self, repo: &RepoId, rev: &str) -> Result<Checks> {
-        let sha = self.resolve_rev(repo, rev).await?;
+    pub(super) async fn read_checks(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
         let rows = self
             .repo_get(repo, &["commits", sha.as_str(), "status"])
-            .what(format!("commit `{rev}` of `{repo}`"))
-            .all_of(self.cap().await, |answer| {
+            .what(format!("commit `{sha}` of `{repo}`"))
+            .all_of(self.likely_cap(), |answer| {
                 let page: Option<Combined> = answer.json()?;
                 let rows = page.map(|p| p.statuses).unwrap_or_default();
                 Ok((rows.into_iter().flatten().collect(), None))

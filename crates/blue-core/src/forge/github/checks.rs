@@ -57,8 +57,7 @@ struct NewStatus<'a> {
 }
 
 impl GitHub {
-    pub(super) async fn all_checks(&self, repo: &RepoId, rev: &str) -> Result<Checks> {
-        let sha = self.resolve_rev(repo, rev).await?;
+    pub(super) async fn all_checks(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
         let statuses =
             self.get(repo, &["commits", sha.as_str(), "status"])
                 .all_of(PAGE_LIMIT, |answer| {

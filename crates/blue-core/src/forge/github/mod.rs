@@ -390,7 +390,12 @@ impl Forge for GitHub {
     }
 
     async fn checks(&self, repo: &RepoId, rev: &str) -> Result<Checks> {
-        self.all_checks(repo, rev).await
+        let sha = self.resolve_rev(repo, rev).await?;
+        self.all_checks(repo, &sha).await
+    }
+
+    async fn checks_of(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
+        self.all_checks(repo, sha).await
     }
 
     async fn set_status(&self, repo: &RepoId, sha: &Sha, opts: &StatusOpts) -> Result<()> {

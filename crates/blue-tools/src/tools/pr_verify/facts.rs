@@ -90,7 +90,7 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
     let github = forge.forge_type() == ForgeType::GitHub;
     let mergeability = async {
         match pr.state {
-            PrState::Open => forge.mergeability(id, pr.number, patience).await,
+            PrState::Open => forge.mergeability_of(id, &pr, patience).await,
             PrState::Merged => Ok(Mergeability::Merged),
             PrState::Closed => Ok(Mergeability::Closed),
         }
@@ -106,7 +106,7 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         let Some(sha) = &pr.head.sha else {
             return Ok(Vec::new());
         };
-        match forge.checks(id, sha.as_str()).await {
+        match forge.checks_of(id, sha).await {
             Err(ForgeError::NotFound { .. }) if !open => Ok(Vec::new()),
             other => other.map(|checks| checks.items),
         }

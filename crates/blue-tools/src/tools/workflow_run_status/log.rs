@@ -77,7 +77,10 @@ mod tests {
         assert_eq!(last_lines(log, false), "red\nend");
         assert_eq!(last_lines("iece of a line\nwhole", true), "whole");
         assert_eq!(last_lines("", false), "");
-        let many: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let many = (0..100)
+            .map(|n| format!("line {n}\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let end = last_lines(&many, false);
         assert!(
             end.starts_with("line 70\n") && end.ends_with("line 99"),

@@ -10,7 +10,7 @@ use std::{
 
 use blue_core::{clock::SystemClock, forge::open::Forges};
 use blue_tools::{Effect, ToolError};
-pub(crate) use tree::{Call, augment, nouns};
+pub(crate) use tree::{Call, Limits, augment, nouns};
 
 use super::{Cx, Stop};
 use crate::render::{Known, News};
@@ -19,7 +19,9 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let Call { tool, args, limits } = call;
     let news = News::default();
     let told = news.clone();
-    let tools = open(cx, &limits)?.on_progress(move |progress| told.tell(progress));
+    let tools = open(cx, &limits)?
+        .with_piped(piped)
+        .on_progress(move |progress| told.tell(progress));
     // What is refused anyway is not asked about.
     if tool.effect() == Effect::Destroy && !limits.read_only && !limits.yes {
         consent::ask(cx, &tools, tool, &args).await?;
@@ -44,7 +46,7 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
 }
 
 /// What the tools work with, within the limits that were typed
-fn open(cx: &Cx, limits: &tree::Limits) -> Result<blue_tools::Cx, ToolError> {
+pub(super) fn open(cx: &Cx, limits: &Limits) -> Result<blue_tools::Cx, ToolError> {
     let mut settings = cx.env.forges()?;
     settings.http.read_only = limits.read_only;
     if let Some(allow) = &limits.allow {
@@ -53,8 +55,7 @@ fn open(cx: &Cx, limits: &tree::Limits) -> Result<blue_tools::Cx, ToolError> {
     let forges = Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock));
     Ok(
         blue_tools::Cx::new(Arc::new(forges), Arc::new(SystemClock), cx.env.cwd())
-            .read_only(limits.read_only)
-            .with_piped(piped),
+            .read_only(limits.read_only),
     )
 }
 

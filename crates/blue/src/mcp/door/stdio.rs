@@ -10,8 +10,8 @@ use std::{
 use rmcp::{
     RoleServer, ServerHandler,
     model::{
-        ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage, ProtocolVersion,
-        RequestId, ServerJsonRpcMessage, ServerResult,
+        ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId,
+        ServerJsonRpcMessage, ServerResult,
     },
     service::serve_directly_with_ct,
     transport::Transport,
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     batch::Batches,
     lines::{Line, Lines},
-    wire::{self, Incoming},
+    wire::{self, Incoming, Refusal},
 };
 
 /// How long calls may still run after the last input: less than clients wait before they kill
@@ -99,9 +99,8 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
     }
 
-    fn refuse(&self, error: JsonRpcError) {
-        let text = text(&JsonRpcMessage::Error(error));
-        self.put(text, None);
+    fn refuse(&self, error: Refusal) {
+        self.put(text(&error.message()), None);
     }
 
     fn put(&self, line: String, written: Option<oneshot::Sender<io::Result<()>>>) {
@@ -142,16 +141,16 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
                     }
                     messages.push(message);
                 }
-                Err(error) => answers.push(text(&JsonRpcMessage::Error(error))),
+                Err(error) => answers.push(text(&error.message())),
             }
         }
         let whole = lock(&self.batches).open(waiting, answers);
         if let Some(whole) = whole {
             self.put(whole, None);
         }
-        messages
-            .into_iter()
-            .for_each(|message| self.pass_on(message));
+        for message in messages {
+            self.pass_on(message);
+        }
     }
 
     fn pass_on(&mut self, message: ClientJsonRpcMessage) {
@@ -170,7 +169,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
 }
 
 /// A message of a batch; connections do not begin inside of one
-fn batched(item: Value) -> Result<ClientJsonRpcMessage, JsonRpcError> {
+fn batched(item: Value) -> Result<ClientJsonRpcMessage, Refusal> {
     let begins = wire::method(&item) == Some("initialize");
     let message = wire::message(item)?;
     match &message {

@@ -5,12 +5,30 @@
 
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, JsonRpcError, RequestId},
+    model::{ClientJsonRpcMessage, JsonRpcError, RequestId, ServerJsonRpcMessage},
 };
 use serde_json::{Map, Value};
 
 /// Most messages in one batch
 const MAX_BATCH: usize = 100;
+
+/// What is answered to a message that cannot be taken; large, and seldom
+#[derive(Debug)]
+pub(super) struct Refusal(Box<JsonRpcError>);
+
+impl Refusal {
+    fn new(id: Option<RequestId>, error: ErrorData) -> Self {
+        Self(Box::new(JsonRpcError::new(id, error)))
+    }
+
+    pub(super) fn message(self) -> ServerJsonRpcMessage {
+        ServerJsonRpcMessage::Error(*self.0)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        serde_json::to_value(&self.0).expect("an error is made of maps with text keys")
+    }
+}
 
 /// One message or several
 #[derive(Debug)]
@@ -21,23 +39,21 @@ pub(super) enum Incoming {
 }
 
 /// Read a text as JSON
-pub(super) fn read(text: &[u8]) -> Result<Incoming, JsonRpcError> {
+pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     match serde_json::from_slice(text) {
         Ok(Value::Array(items)) => Ok(Incoming::Batch(items)),
         Ok(value) => Ok(Incoming::One(value)),
         Err(error) => {
             let message = format!("this is not JSON: {error}");
-            Err(JsonRpcError::new(
-                None,
-                ErrorData::parse_error(message, None),
-            ))
+            let error = ErrorData::parse_error(message, None);
+            Err(Refusal::new(None, error))
         }
     }
 }
 
 /// Check the length of a batch, and whether there may be one
-pub(super) fn check_batch(items: &[Value], allowed: bool) -> Result<(), JsonRpcError> {
+pub(super) fn check_batch(items: &[Value], allowed: bool) -> Result<(), Refusal> {
     if !allowed {
         return Err(invalid(
             None,
@@ -55,7 +71,7 @@ pub(super) fn check_batch(items: &[Value], allowed: bool) -> Result<(), JsonRpcE
 }
 
 /// Read one message
-pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, JsonRpcError> {
+pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, Refusal> {
     let Value::Object(fields) = &value else {
         return Err(invalid(None, "a message is a JSON object"));
     };
@@ -74,7 +90,7 @@ pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, JsonRpcError
         .is_some_and(|params| !params.is_object())
     {
         let error = ErrorData::invalid_params("`params` must be an object", None);
-        return Err(JsonRpcError::new(id, error));
+        return Err(Refusal::new(id, error));
     }
     serde_json::from_value(value).map_err(|error| {
         let message = format!("this is no message of the protocol: {error}");
@@ -87,7 +103,7 @@ pub(super) fn method(value: &Value) -> Option<&str> {
     value.get("method")?.as_str()
 }
 
-fn id(fields: &Map<String, Value>) -> Result<Option<RequestId>, JsonRpcError> {
+fn id(fields: &Map<String, Value>) -> Result<Option<RequestId>, Refusal> {
     match fields.get("id") {
         None => Ok(None),
         Some(Value::String(id)) => Ok(Some(RequestId::String(id.as_str().into()))),
@@ -101,8 +117,8 @@ fn id(fields: &Map<String, Value>) -> Result<Option<RequestId>, JsonRpcError> {
 pub(super) fn invalid(
     id: Option<RequestId>,
     message: impl Into<std::borrow::Cow<'static, str>>,
-) -> JsonRpcError {
-    JsonRpcError::new(id, ErrorData::invalid_request(message, None))
+) -> Refusal {
+    Refusal::new(id, ErrorData::invalid_request(message, None))
 }
 
 #[cfg(test)]
@@ -115,7 +131,7 @@ mod tests {
             Ok(Incoming::One(value)) => message(value).unwrap_err(),
             Ok(Incoming::Batch(items)) => check_batch(&items, true).unwrap_err(),
         };
-        (error.error.code.0, error.id)
+        (error.0.error.code.0, error.0.id)
     }
 
     #[test]

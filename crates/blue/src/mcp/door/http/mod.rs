@@ -3,16 +3,17 @@
 mod guard;
 mod running;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use rmcp::{
     ServerHandler,
-    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage},
+    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage},
     transport::streamable_http_server::{
-        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+        SessionManager, StreamableHttpServerConfig, StreamableHttpService,
+        session::never::NeverSessionManager,
     },
 };
 use serde_json::Value;
@@ -22,13 +23,15 @@ pub(crate) use guard::Guard;
 use running::Register;
 pub(crate) use running::Running;
 
-use super::wire::{self, Incoming};
+use super::wire::{self, Incoming, Refusal};
 
 /// Where the one address is
 pub(crate) const PATH: &str = "/mcp";
 const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const MODERN: &str = "2026-07-28";
+/// How long a message may take to arrive
+const PATIENCE: Duration = Duration::from_mins(1);
 
 type Bytes = axum::body::Bytes;
 
@@ -37,7 +40,23 @@ pub(crate) fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Rou
 where
     S: ServerHandler + Clone,
 {
-    let door = Arc::new(Door::new(server, guard, stop));
+    let none = Arc::new(NeverSessionManager::default());
+    build(server, guard, none, false, stop)
+}
+
+/// The same, with sessions for clients that begin with `initialize` if wanted
+pub(crate) fn build<S, M>(
+    server: S,
+    guard: Guard,
+    sessions: Arc<M>,
+    keep_sessions: bool,
+    stop: CancellationToken,
+) -> Router
+where
+    S: ServerHandler + Clone,
+    M: SessionManager,
+{
+    let door = Arc::new(Door::with_sessions(server, guard, sessions, keep_sessions, stop));
     let answer = move |request: Request| {
         let door = Arc::clone(&door);
         async move { door.answer(request).await }
@@ -46,24 +65,36 @@ where
 }
 
 /// Answers every request that it is given, wherever that was sent to
-pub(crate) struct Door<S> {
+pub(crate) struct Door<S, M = NeverSessionManager> {
     guard: Guard,
     /// Calls of older clients, which say it when they no longer want an answer
     running: Register,
-    inner: StreamableHttpService<S, NeverSessionManager>,
+    inner: StreamableHttpService<S, M>,
 }
 
 impl<S: ServerHandler + Clone> Door<S> {
     pub(crate) fn new(server: S, guard: Guard, stop: CancellationToken) -> Self {
+        let none = Arc::new(NeverSessionManager::default());
+        Self::with_sessions(server, guard, none, false, stop)
+    }
+}
+
+impl<S: ServerHandler + Clone, M: SessionManager> Door<S, M> {
+    fn with_sessions(
+        server: S,
+        guard: Guard,
+        sessions: Arc<M>,
+        keep_sessions: bool,
+        stop: CancellationToken,
+    ) -> Self {
         let config = StreamableHttpServerConfig::default()
-            .with_legacy_session_mode(false)
+            .with_legacy_session_mode(keep_sessions)
             .with_json_response(true)
             .with_max_request_body_bytes(super::MAX_MESSAGE)
             .with_cancellation_token(stop)
             // The guard has looked at them already, and at more than names.
             .disable_allowed_hosts()
             .disable_allowed_origins();
-        let sessions = Arc::new(NeverSessionManager::default());
         Self {
             guard,
             running: Register::default(),
@@ -72,7 +103,7 @@ impl<S: ServerHandler + Clone> Door<S> {
     }
 }
 
-impl<S: ServerHandler> Door<S> {
+impl<S: ServerHandler, M: SessionManager> Door<S, M> {
     pub(crate) async fn answer(&self, request: Request) -> Response {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.guard.check(&parts) {
@@ -83,12 +114,17 @@ impl<S: ServerHandler> Door<S> {
         if parts.method != Method::POST || !is_json(&parts.headers) {
             return self.pass_on(parts, Bytes::new()).await;
         }
-        let Ok(body) = axum::body::to_bytes(body, super::MAX_MESSAGE).await else {
-            let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, wire::invalid(None, message));
+        let read = axum::body::to_bytes(body, super::MAX_MESSAGE);
+        let body = match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(_)) => {
+                let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
+                return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
+            }
+            Err(_) => return respond(StatusCode::REQUEST_TIMEOUT, Body::empty()),
         };
         match wire::read(&body) {
-            Err(error) => refuse(StatusCode::BAD_REQUEST, error),
+            Err(error) => refuse(StatusCode::BAD_REQUEST, &error),
             Ok(Incoming::One(value)) => self.one(parts, value, body).await,
             Ok(Incoming::Batch(items)) => self.batch(parts, items).await,
         }
@@ -98,7 +134,7 @@ impl<S: ServerHandler> Door<S> {
         let modern = is_modern(&parts.headers, &value);
         let message = match wire::message(value) {
             Ok(message) => message,
-            Err(error) => return refuse(StatusCode::BAD_REQUEST, error),
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
         };
         if !modern {
             self.watch(&mut parts, &message);
@@ -129,7 +165,7 @@ impl<S: ServerHandler> Door<S> {
         let version = parts.headers.get(VERSION);
         let allowed = version.is_none_or(|version| version == "2025-03-26");
         if let Err(error) = wire::check_batch(&items, allowed) {
-            return refuse(StatusCode::BAD_REQUEST, error);
+            return refuse(StatusCode::BAD_REQUEST, &error);
         }
         let answers = items.into_iter().map(|item| self.batched(&parts, item));
         let answers: Vec<Value> = futures_util::future::join_all(answers)
@@ -147,14 +183,14 @@ impl<S: ServerHandler> Door<S> {
         if wire::method(&item) == Some("initialize") {
             let id = serde_json::from_value(item["id"].take()).ok();
             let error = wire::invalid(id, "`initialize` cannot be part of a batch");
-            return Some(value(error));
+            return Some(error.json());
         }
         // One answer for all has no room for how far each has come.
         if let Some(Value::Object(meta)) = item.pointer_mut("/params/_meta") {
             meta.remove("progressToken");
         }
         if let Err(error) = wire::message(item.clone()) {
-            return Some(value(error));
+            return Some(error.json());
         }
         let body = Bytes::from(item.to_string());
         let answer = self.one(parts.clone(), item, body).await;
@@ -195,12 +231,8 @@ fn anything_is_fine(headers: &mut HeaderMap) {
     }
 }
 
-fn value(error: JsonRpcError) -> Value {
-    serde_json::to_value(error).expect("an error is made of maps with text keys")
-}
-
-fn refuse(status: StatusCode, error: JsonRpcError) -> Response {
-    json(status, &value(error))
+fn refuse(status: StatusCode, error: &Refusal) -> Response {
+    json(status, &error.json())
 }
 
 fn json(status: StatusCode, value: &Value) -> Response {

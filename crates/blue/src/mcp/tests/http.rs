@@ -1,0 +1,359 @@
+//! One address, clients of both eras
+
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+
+use blue_core::secret::Secret;
+use rmcp::{
+    ClientLifecycleMode, ClientServiceExt as _,
+    model::{CallToolRequestParams, ProtocolVersion},
+    transport::StreamableHttpClientTransport,
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{MODERN, call, cancel, error_of, initialize, modern, probe, request, server, until};
+use crate::mcp::door::http::{self, Guard};
+
+async fn start(guard: Guard) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = http::router(server(false), guard, CancellationToken::new());
+    tokio::spawn(axum::serve(listener, router).into_future());
+    address
+}
+
+async fn open() -> SocketAddr {
+    start(Guard::loopback(None)).await
+}
+
+/// An answer as it came
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
+    }
+}
+
+const LEGACY: &[(&str, &str)] = &[("MCP-Protocol-Version", "2025-11-25")];
+
+/// Send a request and leave the connection to the caller
+async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    let mut head = "POST /mcp HTTP/1.1\r\nConnection: close\r\n".to_owned();
+    let mut all = vec![
+        ("Host", "127.0.0.1"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    all.retain(|(name, _)| !headers.iter().any(|(h, _)| h.eq_ignore_ascii_case(name)));
+    all.extend(headers);
+    for (name, value) in all {
+        write!(head, "{name}: {value}\r\n").unwrap();
+    }
+    write!(head, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn post(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut stream = begin(address, headers, body).await;
+    let mut text = String::new();
+    let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_string(&mut text));
+    read.await.expect("an answer").unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    Answer {
+        status: head[9..12].parse().unwrap(),
+        head: head.to_lowercase(),
+        body: body.to_owned(),
+    }
+}
+
+/// With the headers that the newest revision wants
+async fn ask_modern(address: SocketAddr, message: &Value) -> Answer {
+    let method = message["method"].as_str().unwrap();
+    let mut headers = vec![("MCP-Protocol-Version", MODERN), ("Mcp-Method", method)];
+    if let Some(name) = message["params"]["name"].as_str() {
+        headers.push(("Mcp-Name", name));
+    }
+    post(address, &headers, &message.to_string()).await
+}
+
+fn modern_call(id: i64, what: &str, key: &str) -> Value {
+    modern(id, "tools/call", call(id, what, key)["params"].clone())
+}
+
+#[tokio::test]
+async fn clients_of_both_eras_share_one_address() {
+    // The client's own HTTP layer wants to know whose cryptography to use, even without TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let address = open().await;
+    for lifecycle in [
+        ClientLifecycleMode::Initialize,
+        ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+    ] {
+        let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
+        let client = ().serve_with_lifecycle(transport, lifecycle).await.unwrap();
+        let tools = client.list_all_tools().await.unwrap();
+        assert_eq!(tools.len(), 2);
+        let arguments = json!({"what": "hello"}).as_object().cloned();
+        let mut params = CallToolRequestParams::new("probe_run");
+        params.arguments = arguments;
+        let result = client.call_tool(params).await.unwrap();
+        assert_eq!(result.structured_content.unwrap()["said"], "hello");
+        client.cancel().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn answers_are_json_unless_there_is_progress() {
+    let address = open().await;
+    let answer = ask_modern(address, &modern_call(1, "hello", "")).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.head.contains("content-type: application/json"));
+    assert_eq!(
+        answer.json()["result"]["structuredContent"]["said"],
+        "hello"
+    );
+    assert!(!answer.head.contains("mcp-session-id"), "no sessions");
+
+    let mut message = modern_call(2, "progress", "");
+    message["params"]["_meta"]["progressToken"] = json!(7);
+    let answer = ask_modern(address, &message).await;
+    assert!(answer.head.contains("text/event-stream"), "{answer:?}");
+    assert_eq!(answer.body.matches("notifications/progress").count(), 3);
+    assert!(answer.body.contains("\"said\":\"done\""));
+
+    let error = error_of(
+        &ask_modern(address, &modern_call(3, "panic", ""))
+            .await
+            .json()["result"],
+    );
+    assert_eq!(error["code"], "internal");
+    let answer = post(address, &[], &initialize(1, "2025-06-18").to_string()).await;
+    assert_eq!(answer.json()["result"]["protocolVersion"], "2025-06-18");
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let answer = post(address, LEGACY, note).await;
+    assert_eq!((answer.status, answer.body.as_str()), (202, ""));
+    // What takes anything takes both.
+    let body = request(1, "ping", json!({})).to_string();
+    assert_eq!(post(address, &[("Accept", "*/*")], &body).await.status, 200);
+    assert_eq!(
+        post(address, &[("Accept", "text/html")], &body)
+            .await
+            .status,
+        406
+    );
+}
+
+#[tokio::test]
+async fn mistakes_get_the_status_and_the_code_they_have() {
+    let address = open().await;
+    for (body, code) in [
+        ("{", -32700),
+        ("", -32700),
+        ("5", -32600),
+        (r#"{"jsonrpc":"2.0","id":1}"#, -32600),
+        ("[]", -32600),
+    ] {
+        let answer = post(address, &[], body).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert_eq!(answer.json()["error"]["code"], code, "{body}");
+        assert!(answer.head.contains("content-type: application/json"));
+    }
+    let plain = &[("Content-Type", "text/plain")];
+    assert_eq!(post(address, plain, "{}").await.status, 415);
+
+    for (message, status, code) in [
+        (modern(1, "prompts/list", json!({})), 404, -32601),
+        (modern(1, "initialize", json!({})), 404, -32601),
+        (modern(1, "ping", json!({})), 404, -32601),
+        (modern(1, "no/such", json!({})), 404, -32601),
+        (modern(1, "tools/list", json!({"cursor": "x"})), 200, -32602),
+        (
+            modern(1, "tools/call", json!({"name": "nope"})),
+            200,
+            -32602,
+        ),
+    ] {
+        let answer = ask_modern(address, &message).await;
+        assert_eq!(answer.status, status, "{message}");
+        assert_eq!(answer.json()["error"]["code"], code, "{message}");
+        assert_eq!(answer.json()["id"], 1, "{message}");
+    }
+    let listed = modern(1, "tools/list", json!({}));
+    for headers in [
+        &[][..],
+        &[("MCP-Protocol-Version", MODERN)],
+        &[
+            ("MCP-Protocol-Version", MODERN),
+            ("Mcp-Method", "tools/call"),
+        ],
+        &[
+            ("MCP-Protocol-Version", "2025-11-25"),
+            ("Mcp-Method", "tools/list"),
+        ],
+    ] {
+        let answer = post(address, headers, &listed.to_string()).await;
+        assert_eq!(answer.status, 400, "{headers:?}");
+        assert_eq!(answer.json()["error"]["code"], -32020, "{headers:?}");
+    }
+    let mut future = listed.clone();
+    future["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
+    let headers = [
+        ("MCP-Protocol-Version", "2099-01-01"),
+        ("Mcp-Method", "tools/list"),
+    ];
+    let answer = post(address, &headers, &future.to_string()).await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["code"]),
+        (400, &json!(-32022))
+    );
+}
+
+#[tokio::test]
+async fn batches_are_for_the_oldest_revision() {
+    let address = open().await;
+    let mut told = call(1, "progress", "");
+    told["params"]["_meta"]["progressToken"] = json!(1);
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let batch = json!(
+        [told, note, call(2, "b", ""), initialize(3, "2025-03-26"), {
+        }]
+    );
+    for headers in [&[][..], &[("MCP-Protocol-Version", "2025-03-26")]] {
+        let answer = post(address, headers, &batch.to_string()).await;
+        assert_eq!(answer.status, 200);
+        let answers = answer.json();
+        assert_eq!(answers.as_array().unwrap().len(), 4, "{answers}");
+        assert_eq!(answers[0]["result"]["structuredContent"]["said"], "done");
+        assert_eq!(answers[1]["result"]["structuredContent"]["said"], "b");
+        assert_eq!(answers[2]["error"]["code"], -32600);
+        assert_eq!(answers[3]["error"]["code"], -32600);
+    }
+    let notes = json!([note, note]).to_string();
+    assert_eq!(post(address, &[], &notes).await.status, 202);
+    let answer = post(address, LEGACY, &batch.to_string()).await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["code"]),
+        (400, &json!(-32600))
+    );
+}
+
+#[tokio::test]
+async fn strangers_are_kept_out_before_anything_is_read() {
+    let address = open().await;
+    let ping = request(1, "ping", json!({})).to_string();
+    assert_eq!(
+        post(address, &[("Host", "localhost:1")], &ping)
+            .await
+            .status,
+        200
+    );
+    assert_eq!(
+        post(address, &[("Host", "evil.example")], &ping)
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        post(address, &[("Origin", "https://evil.example")], &ping)
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        post(address, &[("Origin", "http://localhost:1")], &ping)
+            .await
+            .status,
+        200
+    );
+
+    let address = start(Guard::loopback(Some(Secret::new("s3cret")))).await;
+    let answer = post(address, &[], "{").await;
+    assert_eq!(answer.status, 401);
+    assert!(
+        answer.head.contains("www-authenticate: bearer"),
+        "{answer:?}"
+    );
+    let sent = |value| [("Authorization", value)];
+    assert_eq!(
+        post(address, &sent("Bearer wrong"), &ping).await.status,
+        401
+    );
+    assert_eq!(
+        post(address, &sent("Bearer s3cret"), &ping).await.status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn there_is_one_way_in() {
+    let address = open().await;
+    for method in ["GET", "DELETE", "HEAD", "PUT"] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let text =
+            format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 405"), "{method}: {answer}");
+        assert!(answer.to_lowercase().contains("allow: post"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_connection_ends_a_call_of_the_newest_revision() {
+    let address = open().await;
+    let message = modern_call(1, "wait", "http-modern").to_string();
+    let headers = [
+        ("MCP-Protocol-Version", MODERN),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "probe_run"),
+    ];
+    let stream = begin(address, &headers, &message).await;
+    until("it runs", || probe::begun("http-modern")).await;
+    drop(stream);
+    until("it is dropped", || probe::gone("http-modern")).await;
+}
+
+#[tokio::test]
+async fn an_older_client_says_it_when_it_wants_no_answer() {
+    let address = open().await;
+    let agent = |name| [("MCP-Protocol-Version", "2025-11-25"), ("User-Agent", name)];
+    let message = call(1, "wait", "http-legacy").to_string();
+    let stream = begin(address, &agent("mine"), &message).await;
+    until("it runs", || probe::begun("http-legacy")).await;
+    drop(stream);
+    // Somebody else's call of the same id is not this one.
+    let other = agent("other");
+    assert_eq!(
+        post(address, &other, &cancel(1).to_string()).await.status,
+        202
+    );
+    // Time enough for the server to see that the connection is gone.
+    for _ in 0..20 {
+        post(address, &other, &request(2, "ping", json!({})).to_string()).await;
+    }
+    assert!(
+        !probe::gone("http-legacy"),
+        "a lost connection means nothing"
+    );
+    let mine = agent("mine");
+    assert_eq!(
+        post(address, &mine, &cancel(1).to_string()).await.status,
+        202
+    );
+    until("it is dropped", || probe::gone("http-legacy")).await;
+}

@@ -1,0 +1,73 @@
+//! At an address
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+
+use super::Server;
+use crate::cli::Blue;
+
+/// Where it listens, as it says itself
+fn start(blue: &Blue, args: &[&str]) -> (Server, String) {
+    let mut child = blue
+        .command(&[&["mcp", "--json", "--http"], args].concat())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let url = ready["url"].as_str().unwrap();
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp");
+    let address = address.unwrap().to_owned();
+    let server = Server {
+        child,
+        input: None,
+        output,
+    };
+    (server, address)
+}
+
+fn ping(address: &str, extra: &str) -> String {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{extra}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+#[cfg(unix)]
+fn it_says_where_it_is_and_ends_politely() {
+    let blue = Blue::new();
+    let (mut server, address) = start(&blue, &["127.0.0.1:0"]);
+    assert!(ping(&address, "").starts_with("HTTP/1.1 200"));
+    // A connection that stays open keeps nothing.
+    let _idle = TcpStream::connect(&address).unwrap();
+    server.signal("TERM");
+    assert_eq!(server.ended().code(), Some(0));
+}
+
+#[test]
+fn a_token_from_a_file_is_asked_for() {
+    let blue = Blue::new();
+    std::fs::write(blue.home().join("token"), "s3cret\n").unwrap();
+    let (_server, address) = start(&blue, &["127.0.0.1:0", "--bearer-file", "token"]);
+    assert!(ping(&address, "").starts_with("HTTP/1.1 401"));
+    let with = "Authorization: Bearer s3cret\r\n";
+    assert!(ping(&address, with).starts_with("HTTP/1.1 200"));
+    let wrong = "Authorization: Bearer other\r\n";
+    assert!(ping(&address, wrong).starts_with("HTTP/1.1 401"));
+}
