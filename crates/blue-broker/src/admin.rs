@@ -281,14 +281,14 @@ mod tests {
         let config = Config::read(&given, dir).unwrap();
         let store = Store::open(&config.database).await.unwrap();
         let rng = SystemRng::default();
-        let ring = crypto::load_or_make(&config.key_file, &rng, None).unwrap();
+        let keys = crypto::load_or_make(&config.key_file, &rng, None).unwrap();
         let key = DataKey::new(&rng);
         let forge = config.forge.url().to_string();
         let new = NewUser {
             id: "u1".to_owned(),
             account: "7".to_owned(),
             login: "alice".to_owned(),
-            key: ring.wrap(&rng, &key, &upstream::key_place(&forge, "7")),
+            key: keys.wrap(&rng, &key, &upstream::key_place(&forge, "7")),
             forge,
             tokens: UpstreamTokens {
                 access: vec![1],

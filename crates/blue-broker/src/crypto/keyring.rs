@@ -103,6 +103,7 @@ impl KeyRing {
     }
 
     /// The ring without the keys that are no longer used
+    #[cfg(test)]
     pub(crate) fn only_active(&self) -> Self {
         Self {
             active: self.active.clone(),
@@ -115,6 +116,7 @@ impl KeyRing {
         self.all().map(|key| key.id.as_str()).collect()
     }
 
+    #[cfg(test)]
     pub(crate) fn active_id(&self) -> &str {
         &self.active.id
     }

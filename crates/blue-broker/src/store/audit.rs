@@ -3,11 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{
-    Store, StoreError,
-    db::{reading, writing},
-    ms, time,
-};
+use super::{Store, StoreError, db::writing, ms};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuditEvent {
@@ -70,7 +66,9 @@ impl Store {
     }
 
     /// The newest events first
+    #[cfg(test)]
     pub(crate) async fn audit(&self, limit: i64) -> Result<Vec<AuditRow>, StoreError> {
+        use super::{db::reading, time};
         const SQL: &str = "SELECT id, at, event, client_id, user_id, grant_id, request_id, detail \
             FROM audit ORDER BY at DESC, id DESC LIMIT $1";
         type Row = (

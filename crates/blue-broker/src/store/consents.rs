@@ -2,12 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{
-    Store, StoreError,
-    db::{reading, writing},
-    ms, time,
-};
+use super::{Store, StoreError, db::writing, ms};
 
+#[cfg(test)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Consent {
     pub(crate) user: String,
@@ -47,7 +44,9 @@ impl Store {
         Ok(())
     }
 
+    #[cfg(test)]
     pub(crate) async fn consents(&self, user: &str) -> Result<Vec<Consent>, StoreError> {
+        use super::{db::reading, time};
         const SQL: &str = "SELECT user_id, client_id, scope, redirect_uri, first_at, last_at, times \
             FROM consents WHERE user_id = $1 ORDER BY last_at DESC, client_id";
         type Row = (String, String, String, String, i64, i64, i64);

@@ -22,10 +22,9 @@ pub(crate) use audit::{AuditEvent, AuditRow};
 pub(crate) use authorizations::{Ask, Authorization, Stage};
 pub(crate) use clients::{AuthMethod, Client, ClientKind};
 pub(crate) use codes::{Code, CodeUse};
-pub(crate) use consents::Consent;
 pub(crate) use grants::{Grant, Revoked};
 pub(crate) use page_sessions::PageSession;
-pub(crate) use tokens::{Checked, NewPair, Refresh, RefreshRules};
+pub(crate) use tokens::{NewPair, Refresh, RefreshRules};
 pub(crate) use users::{Lease, NewUser, UpstreamTokens, User, UserState};
 
 use db::Db;

@@ -142,15 +142,6 @@ impl Store {
         rows.into_iter().map(user).collect()
     }
 
-    /// Id of a key that some row was written with
-    pub(crate) async fn any_key_id(&self) -> Result<Option<String>, StoreError> {
-        const SQL: &str = "SELECT key_id FROM users LIMIT 1";
-        let row: Option<(String,)> = reading!(&self.db, |on| {
-            sqlx::query_as(SQL).fetch_optional(on).await?
-        });
-        Ok(row.map(|(id,)| id))
-    }
-
     /// Ids of all keys that rows were written with
     pub(crate) async fn key_ids(&self) -> Result<Vec<String>, StoreError> {
         const SQL: &str = "SELECT DISTINCT key_id FROM users ORDER BY key_id";

@@ -98,7 +98,7 @@ async fn a_code_is_short_lived() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     let code = world.code("tool", &user).await;
-    world.clock.advance(Duration::from_secs(60));
+    world.clock.advance(Duration::from_mins(1));
     let (status, body) = world.exchange("tool", &code).await;
     assert_eq!((status, &body["error"]), (400, &json!("invalid_grant")));
 }
@@ -108,8 +108,8 @@ async fn fifty_uses_of_one_code_give_tokens_once_and_then_end_them() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     let code = world.code("tool", &user).await;
-    let uses = (0..50).map(|_| world.exchange("tool", &code));
-    let answers = join_all(uses).await;
+    let attempts = (0..50).map(|_| world.exchange("tool", &code));
+    let answers = join_all(attempts).await;
     let good: Vec<_> = answers
         .iter()
         .filter(|(status, _)| *status == 200)

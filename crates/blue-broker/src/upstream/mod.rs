@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use blue_core::{http::HttpError, secret::Secret};
 
-pub(crate) use fresh::{Fresh, FreshError, Turns, fresh};
+pub(crate) use fresh::{FreshError, Turns, fresh};
 pub(crate) use oauth::{Reach, account, authorize_url, reach, settings_url, verifier};
 pub(crate) use token_endpoint::{exchange, refresh};
-pub(crate) use vault::{VaultError, key_place, open, sign_in};
+#[cfg(test)]
+pub(crate) use vault::open;
+pub(crate) use vault::{key_place, sign_in};
 
 /// What the forge gave for a code or a refresh token
 #[derive(Debug, Clone)]

@@ -129,7 +129,6 @@ impl Browser {
                 Some(next) if [forge.origin(), broker.origin()].contains(&next.origin()) => {
                     self.get(setup, next.as_str()).await
                 }
-                Some(_) => return page,
                 None if page.url.path() == "/user/login" => {
                     let password = setup.password(login);
                     let hidden = page.hidden();
@@ -144,7 +143,7 @@ impl Browser {
                     form.push(("granted", "true"));
                     self.post(setup, grant.as_str(), &form).await
                 }
-                None => return page,
+                _ => return page,
             };
         }
         panic!("no end: {page:?}");

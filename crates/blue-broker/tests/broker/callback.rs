@@ -68,7 +68,7 @@ async fn a_state_counts_once_and_asking_again_shows_the_same_answer() {
         assert_eq!(param(&page.next().unwrap(), "code").as_ref(), Some(&code));
     }
     // A code that is too old is not handed out again.
-    setup.clock.advance(Duration::from_secs(60));
+    setup.clock.advance(Duration::from_mins(1));
     let page = browser.get(&setup, done.as_str()).await;
     assert_eq!(page.next(), None);
     page.says("This sign-in is finished");
@@ -149,7 +149,7 @@ async fn a_state_that_is_not_ours_is_a_page() {
         assert_eq!(page.status, 400, "{query}");
         assert!(!page.body.contains("<script"), "{}", page.body);
     }
-    setup.clock.advance(Duration::from_secs(600));
+    setup.clock.advance(Duration::from_mins(10));
     let page = browser.get(&setup, back.as_str()).await;
     assert_eq!(page.status, 400, "too late");
 }

@@ -248,7 +248,7 @@ fn hostile(seed: &mut u64) -> String {
         *seed ^= *seed << 17;
         usize::try_from(*seed >> 33).unwrap()
     };
-    (0..1 + next() % 9)
+    (0..=next() % 9)
         .map(|_| PIECES[next() % PIECES.len()])
         .collect()
 }

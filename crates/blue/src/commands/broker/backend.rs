@@ -82,12 +82,15 @@ impl Backend for Tools {
     }
 }
 
+/// The forge, and the token that it was opened with
+type Kept = (Secret, Arc<dyn Forge>);
+
 /// The forge as each person sees it
 struct Forges {
     http: Arc<Http>,
     allow: Allow,
     /// By person: what a forge learnt of its server is kept as long as the token is the same
-    open: Mutex<HashMap<String, (Secret, Arc<dyn Forge>)>>,
+    open: Mutex<HashMap<String, Kept>>,
 }
 
 impl Forges {
@@ -101,17 +104,16 @@ impl Forges {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = open.get(&caller.user);
         let kept = kept.filter(|(token, _)| *token == caller.forge_token);
-        let forge = match kept {
-            Some((_, forge)) => Arc::clone(forge),
-            None => {
-                let forge = self.connect(&host, &api, &caller.forge_token);
-                if open.len() >= MOST {
-                    open.clear();
-                }
-                let entry = (caller.forge_token.clone(), Arc::clone(&forge));
-                open.insert(caller.user.clone(), entry);
-                forge
+        let forge = if let Some((_, forge)) = kept {
+            Arc::clone(forge)
+        } else {
+            let forge = self.connect(&host, &api, &caller.forge_token);
+            if open.len() >= MOST {
+                open.clear();
             }
+            let entry = (caller.forge_token.clone(), Arc::clone(&forge));
+            open.insert(caller.user.clone(), entry);
+            forge
         };
         Ok(OneForge {
             forge,

@@ -56,7 +56,13 @@ where
     S: ServerHandler + Clone,
     M: SessionManager,
 {
-    let door = Arc::new(Door::with_sessions(server, guard, sessions, keep_sessions, stop));
+    let door = Arc::new(Door::with_sessions(
+        server,
+        guard,
+        sessions,
+        keep_sessions,
+        stop,
+    ));
     let answer = move |request: Request| {
         let door = Arc::clone(&door);
         async move { door.answer(request).await }
