@@ -165,7 +165,7 @@ fn error_text(error: &ToolError, colour: bool) -> String {
         colour,
     );
     for line in lines {
-        text += &format!("  {}\n", clean_line(line));
+        text.extend(["  ", &clean_line(line), "\n"]);
     }
     if let Some(hint) = &error.hint {
         text += &labelled("hint", Style::Bold, &typed(hint, &Known::default()), colour);

@@ -85,7 +85,8 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
     );
     // Without TLS there is no proxy in front, so that is the port to listen on.
     if let Some(port) = public.origin().strip_prefix("http://").and(public.port()) {
-        text += &format!("listen = {}\n", json!(format!("127.0.0.1:{port}")));
+        let listen = json!(format!("127.0.0.1:{port}"));
+        text = format!("{text}listen = {listen}\n");
     }
     files.fill(&text, &made.client_secret)?;
     let done = Done {

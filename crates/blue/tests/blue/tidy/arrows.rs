@@ -171,7 +171,7 @@ fn modules(used: &str) -> Vec<String> {
             '}' => depth -= 1,
             ',' if depth == 0 => names.push(String::new()),
             c if depth == 0 && !c.is_whitespace() => {
-                names.last_mut().expect("begins with one").push(c)
+                names.last_mut().expect("begins with one").push(c);
             }
             _ => {}
         }
