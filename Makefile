@@ -35,6 +35,7 @@ deny: ## Check licences, sources and bans of the dependencies
 e2e: ## Run the tests with real servers and clients; installs what it needs by itself
 	e2e/contract
 	if [ -x e2e/run ]; then e2e/run; fi
+	e2e/store
 	e2e/mcp/run
 
 bench: ## Measure, against peers where there are any

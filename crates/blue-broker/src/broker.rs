@@ -74,7 +74,24 @@ pub struct Broker {
 
 impl Broker {
     /// Open what is needed, bind the port and begin to answer
-    pub async fn build(mut config: Config, parts: Parts) -> Result<Self, StartError> {
+    pub async fn build(config: Config, parts: Parts) -> Result<Self, StartError> {
+        Self::start(config, parts, None).await
+    }
+
+    /// The same on a port that is bound already: the forge must know it before there is a broker
+    pub async fn build_on(
+        listener: TcpListener,
+        config: Config,
+        parts: Parts,
+    ) -> Result<Self, StartError> {
+        Self::start(config, parts, Some(listener)).await
+    }
+
+    async fn start(
+        mut config: Config,
+        parts: Parts,
+        listener: Option<TcpListener>,
+    ) -> Result<Self, StartError> {
         make_folder(&config.data).map_err(|source| StartError::Folder {
             path: config.data.display().to_string(),
             source,
@@ -93,7 +110,10 @@ impl Broker {
             address: config.listen,
             source,
         };
-        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let listener = match listener {
+            Some(listener) => listener,
+            None => TcpListener::bind(config.listen).await.map_err(failed)?,
+        };
         let address = listener.local_addr().map_err(failed)?;
         config.public_url = config.public_url.with_port(address.port());
         config.listen = address;

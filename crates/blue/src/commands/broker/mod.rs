@@ -3,6 +3,7 @@
 mod admin;
 mod audit;
 mod backend;
+mod beside;
 mod clients;
 mod doctor;
 mod flags;
@@ -18,6 +19,8 @@ use blue_broker::config::{Config, File, Given};
 use blue_tools::{ErrorCode, ToolError};
 
 use super::{Cx, Stop};
+
+pub(crate) use beside::Beside;
 
 /// Let people reach this program's tools from remote MCP clients, signed in with their forge
 ///
@@ -134,7 +137,11 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         .with_hint("set `BLUE_BROKER_DATA` or `HOME`")
     })?;
     Config::read(&given, &home).map_err(|faults| {
-        ToolError::new(ErrorCode::Config, faults.to_string())
+        let message = match faults.0.as_slice() {
+            [one] => one.to_string(),
+            all => format!("{} settings are wrong or missing:\n{faults}", all.len()),
+        };
+        ToolError::new(ErrorCode::Config, message)
             .with_hint("`docs/configuration.md` lists every setting")
     })
 }

@@ -76,13 +76,18 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
         }
     };
     let name = secret_file.file_name().unwrap_or_default();
-    let text = format!(
+    let mut text = format!(
         "public_url = {}\nforge_url = {}\nclient_id = {}\nclient_secret_file = {}\n",
         json!(public.origin()),
         json!(forge.url().as_str()),
         json!(made.client_id),
         json!(name.to_string_lossy()),
     );
+    // Without TLS there is no proxy in front, so that is the port to listen on.
+    if let Some(port) = public.origin().strip_prefix("http://").and(public.port()) {
+        let listen = json!(format!("127.0.0.1:{port}"));
+        text = format!("{text}listen = {listen}\n");
+    }
     files.fill(&text, &made.client_secret)?;
     let done = Done {
         config: out,
@@ -95,12 +100,13 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
 
 /// What the forge says of the new application
 #[derive(Deserialize)]
-struct Made {
-    client_id: String,
-    client_secret: String,
+pub(super) struct Made {
+    pub(super) client_id: String,
+    pub(super) client_secret: String,
 }
 
-async fn create(
+/// Create the application at the forge
+pub(super) async fn create(
     http: &Http,
     forge: &ForgeUrl,
     token: Secret,
