@@ -566,12 +566,16 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
             .unwrap()
             .is_none()
     );
+    assert!(store.extend(&lease, at(60)).await.unwrap());
+    let late = store.lease(&user, "b", at(90), at(59)).await.unwrap();
+    assert!(late.is_none(), "it was kept for longer");
     assert!(
         store
             .refreshed(&lease, &sealed("two"), at(1))
             .await
             .unwrap()
     );
+    assert!(!store.extend(&lease, at(60)).await.unwrap(), "it is over");
     assert!(
         store
             .lease(&user, "b", at(30), at(2))
