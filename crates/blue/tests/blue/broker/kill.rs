@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{
     forge::Forge,
     process::Place,
-    visitor::{Answer, Client, Visitor},
+    visitor::{Answer, BEGUN, Client, Visitor},
 };
 
 /// The forge's tokens of this one do not end during the test
@@ -190,11 +190,15 @@ async fn killed(kills: usize) {
     for _ in 0..kills {
         assert!(workers.iter().all(|(_, _, work)| !work.is_finished()));
         let running = world.place.start().await;
-        // xorshift: the same moments each time, as far as the machine lets them be.
+        // xorshift: the same moments each time, as far as requests count; time depends on the machine.
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
-        tokio::time::sleep(Duration::from_millis(seed % 120)).await;
+        let goal = BEGUN.load(Ordering::SeqCst) + usize::try_from(seed % 60).unwrap();
+        let until = Instant::now() + Duration::from_millis(300);
+        while BEGUN.load(Ordering::SeqCst) < goal && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         drop(running);
     }
     // The worst is over: whoever has to sign in again does, and then everything is as before.

@@ -1,6 +1,10 @@
 //! A person with a browser, and their client; both meet a broker that may be gone at any moment
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use url::{Url, form_urlencoded::Serializer};
@@ -13,6 +17,9 @@ use super::{
 pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub(super) const REDIRECT: &str = "http://127.0.0.1:4711/callback";
+
+/// How many requests were begun so far
+pub(super) static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
 /// Nobody answered, or not as in a sign-in
 #[derive(Debug)]
@@ -57,7 +64,8 @@ impl Visitor {
         let cookies: Vec<_> = pairs
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let answer = request.header("cookie", cookies.join("; ")).send().await?;
+        let request = request.header("cookie", cookies.join("; "));
+        let answer = patiently(&request).await?;
         for line in answer.headers().get_all("set-cookie") {
             let pair = line.to_str().unwrap().split(';').next().unwrap();
             let (name, value) = pair.split_once('=').unwrap();
@@ -135,6 +143,21 @@ impl Visitor {
     }
 }
 
+/// Send it again while nobody answers, as a person does who presses reload
+async fn patiently(request: &reqwest::RequestBuilder) -> Outcome<reqwest::Response> {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        BEGUN.fetch_add(1, Ordering::SeqCst);
+        let again = request.try_clone().unwrap();
+        match again.send().await {
+            Err(_) if Instant::now() < until => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            sent => return Ok(sent?),
+        }
+    }
+}
+
 fn hidden(body: &str) -> Vec<(String, String)> {
     let attribute = |tag: &str, name: &str| {
         let (_, rest) = tag.split_once(&format!("{name}=\""))?;
@@ -174,6 +197,7 @@ impl Client {
             .append_pair("client_id", &self.id)
             .finish();
         let request = self.http.post(url).headers(form_headers()).body(body);
+        BEGUN.fetch_add(1, Ordering::SeqCst);
         let answer = request.send().await?;
         let status = answer.status().as_u16();
         let body = serde_json::from_str(&answer.text().await?).map_err(|_| BrokenOff)?;
@@ -211,6 +235,7 @@ impl Client {
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-06-18")
             .body(list.to_string());
+        BEGUN.fetch_add(1, Ordering::SeqCst);
         let answer = request.send().await?;
         let status = answer.status().as_u16();
         let text = answer.text().await?;
