@@ -37,6 +37,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	if [ -x e2e/run ]; then e2e/run; fi
 	e2e/store
 	e2e/mcp/run
+	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
 
 bench: ## Measure, against peers where there are any
 	bench/run
