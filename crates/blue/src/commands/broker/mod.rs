@@ -1,6 +1,7 @@
 //! `blue broker`
 
 mod admin;
+mod audit;
 mod backend;
 mod beside;
 mod clients;
@@ -54,6 +55,7 @@ enum Command {
     Grants(grants::Command),
     #[command(subcommand)]
     Keys(keys::Command),
+    Audit(audit::Args),
 }
 
 impl Args {
@@ -85,6 +87,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         Some(Command::Users(command)) => return users::run(cx, &config, command).await,
         Some(Command::Grants(command)) => return grants::run(cx, &config, command).await,
         Some(Command::Keys(command)) => return keys::run(cx, &config, command).await,
+        Some(Command::Audit(args)) => return audit::run(cx, &config, args).await,
         Some(Command::Setup(_)) | None => {}
     }
     if args.check {

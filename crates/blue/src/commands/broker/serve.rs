@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blue_broker::{Broker, Build, Parts, StartError, SystemRng, config::Config};
-use blue_core::{clock::SystemClock, http::Http};
+use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
@@ -34,11 +34,7 @@ pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
 /// What a broker of this program works with
 pub(super) fn parts(cx: &Cx) -> Result<Parts, ToolError> {
     let http = cx.env.http()?;
-    let tools = Tools::new(
-        Http::new(http.clone()),
-        Arc::new(SystemClock),
-        cx.env.allow()?,
-    )?;
+    let tools = Tools::new(http.clone(), Arc::new(SystemClock), cx.env.allow()?)?;
     Ok(Parts {
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng::default()),
