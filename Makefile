@@ -36,6 +36,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	e2e/contract
 	if [ -x e2e/run ]; then e2e/run; fi
 	e2e/mcp/run
+	e2e/broker/run
 
 bench: ## Measure, against peers where there are any
 	bench/run
