@@ -6,17 +6,25 @@
 import { createServer } from 'node:http';
 import { launch, walk } from './browser.mjs';
 
-const [program, homes, people] = process.argv.slice(2);
+const [program, homes, secrets] = process.argv.slice(2);
 const origins = JSON.parse(homes);
-const passwords = JSON.parse(people);
+const passwords = JSON.parse(secrets);
 const { browser, close } = await launch(program);
-const contexts = new Map();
+const people = new Map();
 
-async function visit(login, url) {
-  // Cookies do not know of ports: at each broker it is another browser.
+/// People do one thing after the other; and at each broker they have another browser, because
+/// cookies do not know of ports
+function visit(login, url) {
   const whose = `${login} ${new URL(url).origin}`;
-  if (!contexts.has(whose)) contexts.set(whose, browser.newContext());
-  const page = await (await contexts.get(whose)).newPage();
+  if (!people.has(whose)) people.set(whose, { context: browser.newContext(), busy: Promise.resolve() });
+  const person = people.get(whose);
+  person.busy = person.busy.then(() => open(login, person.context, url)).catch((error) => {
+    console.error(`${login}: ${error.stack}`);
+  });
+}
+
+async function open(login, context, url) {
+  const page = await (await context).newPage();
   try {
     const { steps } = await walk(page, url, { login, password: passwords[login], homes: origins });
     console.error(`${login}: ${steps.join(', ')}`);
@@ -30,7 +38,7 @@ const server = createServer(async (request, response) => {
   for await (const part of request) url += part;
   const login = new URL(request.url, 'http://robot').searchParams.get('person');
   response.writeHead(202).end();
-  visit(login, url.trim()).catch((error) => console.error(`${login}: ${error.stack}`));
+  visit(login, url.trim());
 });
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`));
 process.once('SIGTERM', async () => {

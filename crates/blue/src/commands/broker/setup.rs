@@ -100,7 +100,10 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
 /// Where to listen, if clients come without a proxy in between
 fn listen(public: &PublicUrl) -> Option<String> {
     let plain = public.origin().strip_prefix("http://")?;
-    let has_port = plain.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok());
+    let has_port = plain
+        .rsplit(':')
+        .next()
+        .is_some_and(|port| port.parse::<u16>().is_ok());
     let address = plain.replace("localhost", "127.0.0.1");
     has_port.then_some(address)
 }
