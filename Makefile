@@ -40,6 +40,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	if [ -x e2e/run ]; then e2e/run; fi
 	e2e/store
 	e2e/mcp/run
+	e2e/broker/run
 
 bench: ## Measure, against peers where there are any
 	bench/run
