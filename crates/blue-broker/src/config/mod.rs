@@ -112,7 +112,7 @@ impl Config {
         };
         let forge_scopes = from.or_default("forge_scopes", ForgeScopes::parse);
         let access_ttl = from.or_default("access_ttl", |text| {
-            values::duration(text, Duration::from_mins(1), Duration::from_hours(24))
+            values::duration(text, Duration::from_secs(10), Duration::from_hours(24))
         });
         let refresh_ttl = from.or_default("refresh_ttl", |text| {
             values::duration(

@@ -155,7 +155,7 @@ pub const SETTINGS: &[Setting] = &[
     text(
         "access_ttl",
         "BLUE_BROKER_ACCESS_TTL",
-        "How long an access token lives, 1m to 24h",
+        "How long an access token lives, 10s to 24h",
         "`1h`",
         "1h",
     ),

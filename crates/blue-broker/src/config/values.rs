@@ -59,11 +59,6 @@ impl PublicUrl {
         &self.origin
     }
 
-    /// The port that clients connect to
-    pub fn port(&self) -> Option<u16> {
-        self.url.port_or_known_default()
-    }
-
     /// The address of a path of ours
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.origin)

@@ -1,6 +1,7 @@
 //! `blue broker setup`
 
 use std::{
+    fmt::Write as _,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -83,10 +84,8 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
         json!(made.client_id),
         json!(name.to_string_lossy()),
     );
-    // Without TLS there is no proxy in front, so that is the port to listen on.
-    if let Some(port) = public.origin().strip_prefix("http://").and(public.port()) {
-        let listen = json!(format!("127.0.0.1:{port}"));
-        text = format!("{text}listen = {listen}\n");
+    if let Some(listen) = listen(&public) {
+        let _ = writeln!(text, "listen = {}", json!(listen));
     }
     files.fill(&text, &made.client_secret)?;
     let done = Done {
@@ -96,6 +95,17 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
         redirect_uri: public.at("/oauth/callback"),
     };
     cx.screen.show(&done).map_err(Stop::Output)
+}
+
+/// Where to listen, if clients come without a proxy in between
+fn listen(public: &PublicUrl) -> Option<String> {
+    let plain = public.origin().strip_prefix("http://")?;
+    let has_port = plain
+        .rsplit(':')
+        .next()
+        .is_some_and(|port| port.parse::<u16>().is_ok());
+    let address = plain.replace("localhost", "127.0.0.1");
+    has_port.then_some(address)
 }
 
 /// What the forge says of the new application
@@ -230,5 +240,26 @@ impl Report for Done {
             .blank()
             .line("Start the broker:", Style::Plain)
             .code(&format!("blue broker --config {}", self.config.display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_listens_where_clients_come_to() {
+        for (public, address) in [
+            ("http://127.0.0.1:8399", Some("127.0.0.1:8399")),
+            ("http://localhost:8399", Some("127.0.0.1:8399")),
+            ("http://[::1]:8399", Some("[::1]:8399")),
+            ("http://localhost", None),
+            ("http://[::1]", None),
+            ("https://broker.example.org", None),
+            ("https://broker.example.org:8443", None),
+        ] {
+            let public = PublicUrl::parse(public).unwrap();
+            assert_eq!(listen(&public).as_deref(), address, "{public:?}");
+        }
     }
 }

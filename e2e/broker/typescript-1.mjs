@@ -1,0 +1,28 @@
+// The story by the official TypeScript SDK 1.x
+
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { MCP, Provider, listen, refresh, revoke, signIn, use } from './story.mjs';
+
+const callback = await listen();
+const provider = new Provider(callback, 'TypeScript 1 story');
+const open = () => new StreamableHTTPClientTransport(new URL(MCP), { authProvider: provider });
+const client = new Client({ name: 'typescript-1', version: '1' });
+const first = open();
+await signIn({
+  callback,
+  connect: () => client.connect(first),
+  finish: (answer) => first.finishAuth(answer.get('code')),
+  unauthorized: UnauthorizedError,
+});
+await client.connect(open());
+
+const list = async () => (await client.listTools()).tools;
+const call = (name, args) => client.callTool({ name, arguments: args });
+const tokens = () => provider.kept;
+await use({ list, call });
+const asked = () => provider.asked;
+await refresh({ tokens, call, asked });
+await revoke({ tokens, clientId: () => provider.client.client_id, call, asked });
+await client.close();
