@@ -9,7 +9,7 @@ export BLUE_TEST_CACHE
 .PHONY: help build dist test lint fmt doc deny e2e coverage bench up ci
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the program (target/release/blue)
 	$(CARGO) build --locked --release -p blue
