@@ -1,5 +1,6 @@
 //! Tokens from the inside: a broker on a port of its own, in front of a forge that only has tokens
 
+mod cimd;
 mod fresh;
 mod mcp;
 mod sweep;

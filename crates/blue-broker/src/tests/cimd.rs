@@ -1,0 +1,58 @@
+//! Clients that are known by their document, while its host cannot be reached
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{REDIRECT, World};
+use crate::store::{AuthMethod, Client, ClientKind, ms};
+
+/// No name server knows it
+const ID: &str = "https://client.invalid/metadata.json";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_was_read_counts_until_it_is_too_old() {
+    let world = World::start().await;
+    let app = world.app();
+    let until = app.now() + Duration::from_hours(1);
+    let client = Client {
+        id: ID.to_owned(),
+        kind: ClientKind::Metadata,
+        name: "A client".to_owned(),
+        redirect_uris: vec![REDIRECT.to_owned()],
+        auth_method: AuthMethod::None,
+        secret: None,
+        metadata: json!({ "document_good_until": ms(until) }),
+        fingerprint: None,
+        created_at: app.now(),
+        last_used_at: None,
+    };
+    assert!(app.store.put_client(&client).await.unwrap());
+    let user = world.sign_in("1").await;
+    for (later, status) in [(0, 200), (2, 200), (25, 503)] {
+        world.clock.advance(Duration::from_hours(later));
+        let code = world.code(ID, &user).await;
+        let (answered, body) = world.exchange(ID, &code).await;
+        assert_eq!(answered, status, "after {later} more hours: {body}");
+    }
+    // Somebody in a browser is told the same in words.
+    let url = app.config.public_url.at("/oauth/authorize");
+    let query = format!("{url}?client_id={ID}&redirect_uri={REDIRECT}");
+    let page = world.http.get(query).send().await.unwrap();
+    assert_eq!(page.status(), 503);
+    let text = page.text().await.unwrap();
+    assert!(text.contains("This app could not be checked"), "{text}");
+    assert!(!text.contains("client.invalid"), "no map of our network");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_cannot_be_read_is_not_kept() {
+    let world = World::start().await;
+    for n in 0..40 {
+        let id = format!("https://client.invalid/{n}.json");
+        let (status, body) = world.exchange(&id, "bbac_x").await;
+        assert_eq!(status, 503, "{body}");
+        let row = world.app().store.client(&id).await.unwrap();
+        assert!(row.is_none(), "an error is not kept");
+    }
+}
