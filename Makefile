@@ -41,6 +41,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	e2e/store
 	e2e/mcp/run
 	e2e/broker/run
+	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
 
 bench: ## Measure, against peers where there are any
 	bench/run
