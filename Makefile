@@ -6,13 +6,16 @@ BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
 export BLUE_TEST_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt doc deny e2e bench up ci
+.PHONY: help build dist test lint fmt doc deny e2e bench up ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the program (target/release/blue)
 	$(CARGO) build --locked --release -p blue
+
+dist: ## Build it as it is shipped: small, and laid out for a quick start (target/dist/blue)
+	dist/build
 
 # Variables of the real-server part are taken away, so that this is hermetic wherever it runs.
 test: ## Run the hermetic tests: needs cargo, git and make
@@ -35,6 +38,7 @@ deny: ## Check licences, sources and bans of the dependencies
 e2e: ## Run the tests with real servers and clients; installs what it needs by itself
 	e2e/contract
 	if [ -x e2e/run ]; then e2e/run; fi
+	e2e/store
 	e2e/mcp/run
 	e2e/broker/run
 

@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 use blue_core::clock::Clock;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     config::{Config, Database},
@@ -71,6 +71,22 @@ pub struct GrantLine {
     pub scope: String,
     pub created_at: Timestamp,
     pub last_used_at: Timestamp,
+}
+
+/// Something that happened, as lists show it
+#[derive(Debug, Clone, Serialize)]
+pub struct EventLine {
+    pub at: Timestamp,
+    /// `registered`, `consented`, `denied`, `issued`, `refreshed`, `replayed`, `revoked` or
+    /// `reconnect_needed`
+    pub event: String,
+    pub client_id: Option<String>,
+    /// Login of the person, or their id if they are gone
+    pub user: Option<String>,
+    pub grant: Option<String>,
+    /// Id of the request, as the log has it
+    pub request_id: Option<String>,
+    pub detail: Value,
 }
 
 /// What a rotation did
@@ -155,6 +171,23 @@ impl Admin {
             scope: grant.scope,
             created_at: grant.created_at,
             last_used_at: grant.last_used_at,
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    /// What happened, the newest first
+    pub async fn audit(&self, most: u32) -> Result<Vec<EventLine>, AdminError> {
+        let users = self.store.users(MOST).await?;
+        let logins: HashMap<_, _> = users.into_iter().map(|u| (u.id, u.login)).collect();
+        let rows = self.store.audit(most.into()).await?;
+        let line = |row: AuditRow| EventLine {
+            at: row.at,
+            event: row.event,
+            client_id: row.client_id,
+            user: row.user.map(|id| logins.get(&id).cloned().unwrap_or(id)),
+            grant: row.grant,
+            request_id: row.request_id,
+            detail: row.detail,
         };
         Ok(rows.into_iter().map(line).collect())
     }
@@ -295,6 +328,7 @@ mod tests {
                 refresh: vec![2],
                 access_expires_at: Timestamp::UNIX_EPOCH,
             },
+            scope: "read:user".to_owned(),
         };
         store.add_user(&new, Timestamp::UNIX_EPOCH).await.unwrap();
         let admin = Admin {

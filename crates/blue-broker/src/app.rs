@@ -10,7 +10,7 @@ use crate::{
     backend::Backend,
     broker::Build,
     config::Config,
-    crypto::KeyRing,
+    crypto::Keys,
     http::Passes,
     limits::Limits,
     oauth::cimd::Fetcher,
@@ -26,7 +26,7 @@ pub(crate) struct App {
     pub(crate) build: Build,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Arc<dyn Rng>,
-    pub(crate) keys: KeyRing,
+    pub(crate) keys: Keys,
     pub(crate) store: Store,
     /// Speaks to the forge
     pub(crate) http: Http,

@@ -1,6 +1,6 @@
 //! What stands behind the door
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use axum::{body::Body, http::Request, response::Response};
@@ -33,6 +33,31 @@ pub struct Caller {
     pub forge_token: Secret,
     /// Names of the broker's scopes that the grant holds
     pub scopes: Vec<String>,
+    /// To be called when the forge answers 401 to the token
+    pub refused: Refused,
+}
+
+/// Tells the broker that the forge takes somebody's token no more
+///
+/// It then asks for another, once; and if that does not help, the person has to sign in again.
+#[derive(Clone)]
+pub struct Refused(Arc<dyn Fn() + Send + Sync>);
+
+impl Refused {
+    /// What is to be done then
+    pub fn new(tell: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub fn tell(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Refused")
+    }
 }
 
 /// What was ended

@@ -2,7 +2,6 @@
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use axum::serve::ListenerExt as _;
 use blue_core::clock::Clock;
 use blue_core::http::{Http, HttpConfig};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
@@ -12,7 +11,7 @@ use crate::{
     app::App,
     backend::Backend,
     config::{Config, PublicUrl},
-    crypto::{self, KeyFileError},
+    crypto::{self, KeyFileError, Keys},
     http::{self, Passes},
     limits::Limits,
     oauth::cimd::Fetcher,
@@ -68,14 +67,31 @@ pub enum StartError {
 pub struct Broker {
     address: SocketAddr,
     app: Arc<App>,
-    server: JoinHandle<io::Result<()>>,
+    server: JoinHandle<()>,
     stop: CancellationToken,
     _stop: DropGuard,
 }
 
 impl Broker {
     /// Open what is needed, bind the port and begin to answer
-    pub async fn build(mut config: Config, parts: Parts) -> Result<Self, StartError> {
+    pub async fn build(config: Config, parts: Parts) -> Result<Self, StartError> {
+        Self::start(config, parts, None).await
+    }
+
+    /// The same on a port that is bound already: the forge must know it before there is a broker
+    pub async fn build_on(
+        listener: TcpListener,
+        config: Config,
+        parts: Parts,
+    ) -> Result<Self, StartError> {
+        Self::start(config, parts, Some(listener)).await
+    }
+
+    async fn start(
+        mut config: Config,
+        parts: Parts,
+        listener: Option<TcpListener>,
+    ) -> Result<Self, StartError> {
         make_folder(&config.data).map_err(|source| StartError::Folder {
             path: config.data.display().to_string(),
             source,
@@ -94,9 +110,14 @@ impl Broker {
             address: config.listen,
             source,
         };
-        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let listener = match listener {
+            Some(listener) => listener,
+            None => TcpListener::bind(config.listen).await.map_err(failed)?,
+        };
         let address = listener.local_addr().map_err(failed)?;
         config.public_url = config.public_url.with_port(address.port());
+        config.listen = address;
+        let keys = Keys::new(config.key_file.clone(), keys);
         let app = Arc::new(App {
             config,
             build: parts.build,
@@ -112,12 +133,8 @@ impl Broker {
             backend: parts.backend,
         });
         let stop = CancellationToken::new();
-        // Small answers must not wait for more to send; a socket that refuses is only slower.
-        let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-        let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
-        let server =
-            axum::serve(listener, service).with_graceful_shutdown(stop.clone().cancelled_owned());
-        let server = tokio::spawn(server.into_future());
+        let server = http::serve(listener, http::router(&app), http::HEAD, stop.clone());
+        let server = tokio::spawn(server);
         let sweeping = sweep::run(Arc::clone(&app));
         tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
         tracing::info!(%address, public_url = app.config.public_url.origin(), "listening");

@@ -23,7 +23,7 @@ mod tests;
 mod token;
 mod upstream;
 
-pub use admin::{Admin, AdminError, ClientLine, GrantLine, Rotated, UserLine};
-pub use backend::{Backend, Caller, Ended};
+pub use admin::{Admin, AdminError, ClientLine, EventLine, GrantLine, Rotated, UserLine};
+pub use backend::{Backend, Caller, Ended, Refused};
 pub use broker::{Broker, Build, Parts, StartError};
 pub use rng::{Rng, SystemRng};

@@ -19,6 +19,7 @@ pub(crate) async fn run(app: Arc<App>) {
     let mut tick = tokio::time::interval(EVERY);
     loop {
         tick.tick().await;
+        app.keys.look_again();
         if let Err(error) = once(&app).await {
             let why = &error as &dyn std::error::Error;
             tracing::warn!(error = why, "could not sweep");
@@ -26,7 +27,7 @@ pub(crate) async fn run(app: Arc<App>) {
     }
 }
 
-async fn once(app: &App) -> Result<(), StoreError> {
+pub(crate) async fn once(app: &App) -> Result<(), StoreError> {
     let now = app.now();
     let before = |time: Duration| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let store = &app.store;
@@ -35,6 +36,15 @@ async fn once(app: &App) -> Result<(), StoreError> {
     let codes = store.sweep_codes(before(CODES)).await?;
     let grants = store.sweep_grants(before(GRANTS)).await?;
     let clients = store.forget_unused_clients(before(CLIENTS)).await?;
-    tracing::debug!(authorizations, pages, codes, grants, clients, "swept");
+    let events = store.sweep_audit(before(app.config.audit_ttl)).await?;
+    tracing::debug!(
+        authorizations,
+        pages,
+        codes,
+        grants,
+        clients,
+        events,
+        "swept"
+    );
     Ok(())
 }

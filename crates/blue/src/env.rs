@@ -229,6 +229,7 @@ pub(crate) const ALL: &[Var] = &[
     broker("BLUE_BROKER_FORGE_SCOPES"),
     broker("BLUE_BROKER_ACCESS_TTL"),
     broker("BLUE_BROKER_REFRESH_TTL"),
+    broker("BLUE_BROKER_AUDIT_TTL"),
     broker("BLUE_BROKER_REGISTRATION"),
     broker("BLUE_BROKER_PRIVATE_SCHEMES"),
     broker("BLUE_BROKER_METADATA_HOSTS"),

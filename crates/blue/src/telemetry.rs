@@ -27,6 +27,7 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen, server: bool) -> Resu
         let lines = tracing_subscriber::fmt::layer()
             .json()
             .flatten_event(true)
+            .with_span_list(false)
             .with_writer(std::io::stderr);
         tracing_subscriber::registry()
             .with(lines)

@@ -37,6 +37,8 @@ pub struct Config {
     pub forge_scopes: ForgeScopes,
     pub access_ttl: Duration,
     pub refresh_ttl: Duration,
+    /// How long audit events are kept
+    pub audit_ttl: Duration,
     /// Schemes besides https and loopback http that a redirect URI may have
     pub private_schemes: Vec<String>,
     /// Whether clients may register themselves
@@ -119,6 +121,13 @@ impl Config {
                 Duration::from_hours(24 * 366),
             )
         });
+        let audit_ttl = from.or_default("audit_ttl", |text| {
+            values::duration(
+                text,
+                Duration::from_hours(24),
+                Duration::from_hours(24 * 3650),
+            )
+        });
         let private_schemes = from.or_default("private_schemes", values::schemes);
         let registration = from.or_default("registration", values::on_off);
         let metadata_hosts = from.or_default("metadata_hosts", values::metadata_hosts);
@@ -140,6 +149,7 @@ impl Config {
             forge_scopes: forge_scopes.expect(CHECKED),
             access_ttl: access_ttl.expect(CHECKED),
             refresh_ttl: refresh_ttl.expect(CHECKED),
+            audit_ttl: audit_ttl.expect(CHECKED),
             private_schemes: private_schemes.expect(CHECKED),
             registration: registration.expect(CHECKED),
             metadata_hosts: metadata_hosts.expect(CHECKED),

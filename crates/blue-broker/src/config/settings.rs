@@ -167,6 +167,13 @@ pub const SETTINGS: &[Setting] = &[
         "30d",
     ),
     text(
+        "audit_ttl",
+        "BLUE_BROKER_AUDIT_TTL",
+        "How long audit events are kept in the database, 1d to 3650d",
+        "`90d`",
+        "90d",
+    ),
+    text(
         "registration",
         "BLUE_BROKER_REGISTRATION",
         "`off`: clients may not register themselves",

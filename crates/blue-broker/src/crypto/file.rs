@@ -37,9 +37,10 @@ pub(crate) fn load_or_make(
     known: Option<&str>,
 ) -> Result<KeyRing, KeyFileError> {
     let path = file.path();
-    match (std::fs::read_to_string(path), file) {
-        (Ok(text), _) => parse(&text, path),
-        (Err(error), KeyFile::Own(_)) if error.kind() == io::ErrorKind::NotFound => {
+    match (read(path), file) {
+        (Err(KeyFileError::Read { source, .. }), KeyFile::Own(_))
+            if source.kind() == io::ErrorKind::NotFound =>
+        {
             if let Some(id) = known {
                 return Err(KeyFileError::Gone {
                     path: shown(path),
@@ -50,11 +51,17 @@ pub(crate) fn load_or_make(
             write(path, &made)?;
             Ok(made)
         }
-        (Err(source), _) => Err(KeyFileError::Read {
-            path: shown(path),
-            source,
-        }),
+        (read, _) => read,
     }
+}
+
+/// Read the keys of a file that is there
+pub(super) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
+    let text = std::fs::read_to_string(path).map_err(|source| KeyFileError::Read {
+        path: shown(path),
+        source,
+    })?;
+    parse(&text, path)
 }
 
 /// Replace the file in one step, readable by its owner only

@@ -63,6 +63,12 @@ impl MasterKey {
             .expect("32 bytes are what HKDF with SHA-256 gives");
         key
     }
+
+    fn bytes_for(&self, purpose: Purpose, context: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.derive(purpose));
+        let tag = hmac::sign(&key, context.as_bytes());
+        tag.as_ref().try_into().expect("SHA-256 gives 32 bytes")
+    }
 }
 
 /// The master keys
@@ -139,11 +145,31 @@ impl KeyRing {
         Ok(DataKey(key.try_into().map_err(|_| SealError)?))
     }
 
+    /// This ring, and behind it the keys that only the `older` one has
+    pub(super) fn with_older(mut self, older: &Self) -> Self {
+        let gone = older
+            .all()
+            .filter(|key| !self.ids().contains(&key.id.as_str()));
+        let gone: Vec<_> = gone.cloned().collect();
+        self.previous.extend(gone);
+        self
+    }
+
+    /// `id` with the active key's own id in front, for [`Self::derived`] to find it after a rotation
+    pub(super) fn named(&self, id: &str) -> String {
+        format!("{}.{id}", self.active.id)
+    }
+
     /// 32 bytes that only this ring can make again from `context`
-    pub(crate) fn derived(&self, purpose: Purpose, context: &str) -> [u8; 32] {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.active.derive(purpose));
-        let tag = hmac::sign(&key, context.as_bytes());
-        tag.as_ref().try_into().expect("SHA-256 gives 32 bytes")
+    pub(super) fn derived(&self, purpose: Purpose, context: &str) -> [u8; 32] {
+        let named = context.split_once('.').map(|(id, _)| id);
+        let key = self.all().find(|key| Some(key.id.as_str()) == named);
+        key.unwrap_or(&self.active).bytes_for(purpose, context)
+    }
+
+    pub(super) fn derived_by_each(&self, purpose: Purpose, context: &str) -> Vec<[u8; 32]> {
+        let bytes = |key: &MasterKey| key.bytes_for(purpose, context);
+        self.all().map(bytes).collect()
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn open(app: &App, user: &str) -> Result<HeaderValue, Trouble> 
     let token = Token::new(Kind::PageSession, &*app.rng);
     let session = PageSession {
         user: user.to_owned(),
-        form: TokenHash::of(&form_token(app, &token)),
+        form: TokenHash::of(&form_tokens(app, &token)[0]),
         expires_at: app.now() + Duration::from_secs(LIFE.into()),
     };
     app.store
@@ -49,8 +49,10 @@ pub(crate) async fn open(app: &App, user: &str) -> Result<HeaderValue, Trouble> 
     Ok(browser::set_cookie(COOKIE, token.expose(), LIFE))
 }
 
-fn form_token(app: &App, session: &Token) -> String {
-    URL_SAFE_NO_PAD.encode(app.keys.derived(Purpose::Form, session.expose()))
+/// What its forms may carry: one for each master key, the active one first
+fn form_tokens(app: &App, session: &Token) -> Vec<String> {
+    let each = app.keys.derived_by_each(Purpose::Form, session.expose());
+    each.iter().map(|b| URL_SAFE_NO_PAD.encode(b)).collect()
 }
 
 /// Who looks
@@ -81,17 +83,21 @@ async fn list(app: &App, headers: &HeaderMap) -> Result<Response, Trouble> {
         Some((_, session)) => app.store.user(&session.user).await?,
         None => None,
     };
-    let (Some((token, _)), Some(user)) = (visitor, user) else {
+    let (Some((token, session)), Some(user)) = (visitor, user) else {
         return Ok(signed_out(&*app.rng, &app.config.forge_name));
     };
     let connections = connections(app, &user.id).await?;
+    // Of the key that it was opened with, which may be the active one no more.
+    let tokens = form_tokens(app, &token);
+    let is_own = |token: &&String| TokenHash::of(token).matches(&session.form);
+    let own = tokens.iter().find(is_own);
     let page = ConnectionsPage {
         login: &user.login,
         forge: &app.config.forge_name,
         settings: &upstream::settings_url(app),
         must_reconnect: user.state == UserState::Reconnect,
         connections: &connections,
-        token: &form_token(app, &token),
+        token: own.map_or("", String::as_str),
     };
     Ok(page.show(&*app.rng))
 }

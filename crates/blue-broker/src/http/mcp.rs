@@ -1,6 +1,6 @@
 //! `/mcp`: the door to the back end
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     body::Body,
@@ -9,12 +9,17 @@ use axum::{
     response::Response,
 };
 use serde_json::json;
+use url::Url;
 
 use super::{
-    bearer::{self, Refusal},
+    bearer::{self, Pass, Refusal},
     json as answer,
 };
-use crate::{app::App, backend::Caller};
+use crate::{
+    app::App,
+    backend::{Caller, Refused},
+    upstream,
+};
 
 /// What a page of an allowed origin may send and read
 const ALLOWED: &str = "authorization, content-type, accept, mcp-protocol-version, mcp-method, \
@@ -63,8 +68,22 @@ async fn enter(app: &Arc<App>, known: bool, mut request: Request<Body>) -> Respo
         forge: app.config.forge.url().clone(),
         forge_token: pass.forge_token.clone(),
         scopes: pass.scope.split(' ').map(str::to_owned).collect(),
+        refused: refused_by_forge(app, &pass),
     };
     app.backend.answer(caller, request).await
+}
+
+/// What follows when the forge does not take the token of this call
+fn refused_by_forge(app: &Arc<App>, pass: &Arc<Pass>) -> Refused {
+    let (app, pass) = (Arc::clone(app), Arc::clone(pass));
+    Refused::new(move || {
+        // Nobody is let in by what is remembered of this token.
+        app.passes.forget(std::slice::from_ref(&pass.grant));
+        let (app, pass) = (Arc::clone(&app), Arc::clone(&pass));
+        tokio::spawn(async move {
+            upstream::distrust(&app, &pass.user, &pass.forge_token).await;
+        });
+    })
 }
 
 fn is_preflight(request: &Request<Body>) -> bool {
@@ -98,7 +117,8 @@ fn is_known(app: &App, origin: &HeaderValue) -> bool {
             .any(|known| origin == known.as_bytes())
 }
 
-/// Whether the request names us: by the public name, or by the address that a proxy connects to
+/// Whether the request names us: by the public name, or by the very socket, as a proxy on this
+/// machine does that does not pass the name on
 fn is_our_host(app: &App, request: &Request<Body>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let named = match (hosts.next(), hosts.next()) {
@@ -109,16 +129,24 @@ fn is_our_host(app: &App, request: &Request<Body>) -> bool {
     let Some(named) = named else {
         return false;
     };
-    if named.eq_ignore_ascii_case(app.config.public_url.authority()) {
+    let public = &app.config.public_url;
+    if named.eq_ignore_ascii_case(public.authority()) {
         return true;
     }
-    let Ok(authority) = named.parse::<Authority>() else {
+    // Parsed as an address of ours: the scheme's own port may be written out.
+    let scheme = public.origin().split(':').next().unwrap_or_default();
+    let Ok(asked) = Url::parse(&format!("{scheme}://{named}/")) else {
         return false;
     };
-    let bare = authority.host().trim_matches(['[', ']']);
-    let ip = bare.parse::<std::net::IpAddr>();
-    // A name is what a page from elsewhere can make point here; an address is not.
-    ip.is_ok() || bare.eq_ignore_ascii_case("localhost")
+    if asked.origin().ascii_serialization() == public.origin() && asked.username().is_empty() {
+        return asked.password().is_none() && asked.path() == "/" && asked.query().is_none();
+    }
+    let socket = app.config.listen;
+    let of_this_machine = named
+        .parse::<SocketAddr>()
+        .is_ok_and(|asked| asked.ip().is_loopback() && asked.port() == socket.port())
+        || named == format!("localhost:{}", socket.port());
+    of_this_machine && (socket.ip().is_loopback() || socket.ip().is_unspecified())
 }
 
 fn forbidden(why: &str) -> Response {

@@ -8,6 +8,7 @@ mod health;
 mod mcp;
 pub(crate) mod pages;
 mod request;
+mod serve;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use axum::{
 pub(crate) use bearer::Passes;
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use request::RequestId;
+pub(crate) use serve::{HEAD, serve};
 
 use crate::{
     app::App,

@@ -1,18 +1,25 @@
 //! A name for every request, in its log lines and in its answer
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderName, HeaderValue},
+    http::{HeaderName, HeaderValue, StatusCode},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::app::App;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest that a request may take whose body is small; more than the forge may take, asked twice
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The name of the request; handlers take it from its extensions
 #[derive(Debug, Clone)]
@@ -26,7 +33,14 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     let path = shown(request.uri().path());
     let span = tracing::info_span!("request", id = %id);
     let start = Instant::now();
-    let mut answer = next.run(request).instrument(span.clone()).await;
+    let run = next.run(request).instrument(span.clone());
+    let mut answer = match path {
+        // A call takes as long as it takes.
+        "/mcp" => run.await,
+        _ => timeout(PATIENCE, run)
+            .await
+            .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()),
+    };
     let ms = start.elapsed().as_millis();
     span.in_scope(|| {
         let status = answer.status().as_u16();

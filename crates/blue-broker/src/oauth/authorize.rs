@@ -94,7 +94,7 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
 
 /// A new authorization and the secret of its browser
 pub(crate) fn fresh(app: &App, ask: Ask) -> (Authorization, String) {
-    let id = app.id();
+    let id = app.keys.named(&app.id());
     let secret = URL_SAFE_NO_PAD.encode(rng::bytes::<32>(&*app.rng));
     let new = Authorization {
         browser: TokenHash::of(&secret),

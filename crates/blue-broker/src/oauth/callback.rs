@@ -23,9 +23,9 @@ use crate::{
     app::App,
     audit::Fields,
     http::{RequestId, connections},
-    store::{AuditEvent, Authorization, Code, Stage},
+    store::{AuditEvent, Authorization, Code, Stage, UserState},
     token::TokenHash,
-    upstream::{self, Reach, UpstreamError},
+    upstream::{self, Reach, SignIn, UpstreamError},
 };
 
 /// Seconds that a code is good
@@ -148,6 +148,7 @@ async fn finish(
 /// Find out who it is and keep what the forge gave for them
 async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<String, Problem> {
     let verifier = upstream::verifier(app, &returned.id);
+    let since = app.now();
     let tokens = upstream::exchange(app, code, &verifier)
         .await
         .map_err(|error| forge_failed(&error))?;
@@ -155,29 +156,58 @@ async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<S
         .await
         .map_err(|error| forge_failed(&error))?;
     let reach = upstream::reach(app, &tokens.access, &account).await;
-    match reach.map_err(|error| forge_failed(&error))? {
-        Reach::AsAsked => {}
-        Reach::Differs { granted } => {
+    let (reach, granted) = reach.map_err(|error| forge_failed(&error))?;
+    let new = SignIn {
+        account: &account,
+        scope: &granted,
+        tokens,
+        since,
+    };
+    match reach {
+        Reach::AsAsked => kept(app, new).await,
+        Reach::Differs => {
             tracing::warn!(
                 granted,
                 "the forge keeps to an older grant with other scopes"
             );
-            return Err(Problem::OtherScope);
+            keep_for_others(app, new).await?;
+            Err(Problem::OtherScope)
         }
         Reach::Everything => {
             tracing::error!("the forge gave more than was asked for");
-            return Err(Problem::TooMuch);
+            Err(Problem::TooMuch)
         }
     }
-    upstream::sign_in(app, &account, &tokens)
+}
+
+async fn kept(app: &App, new: SignIn<'_>) -> Result<String, Problem> {
+    upstream::sign_in(app, new)
         .await
-        .map_err(|error| {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "a sign-in was not kept"
-            );
-            Problem::Internal
-        })
+        .map_err(|error| internal(&error))
+}
+
+/// Give a person's older connections the tokens that this one may not have
+///
+/// The forge counts: what it gave now may have made their own worth nothing. They are of the same
+/// grant, if that holds what it held before.
+async fn keep_for_others(app: &App, new: SignIn<'_>) -> Result<(), Problem> {
+    let forge = app.config.forge.url().as_str();
+    let known = app.store.user_at_forge(forge, &new.account.id).await;
+    let known = known.map_err(|error| internal(&error))?;
+    let same = known.is_some_and(|user| {
+        let held = user.scope.as_deref();
+        user.state == UserState::Connected
+            && held.is_some_and(|held| upstream::same_scope(held, new.scope))
+    });
+    if same {
+        kept(app, new).await?;
+    }
+    Ok(())
+}
+
+fn internal(error: &(dyn std::error::Error + 'static)) -> Problem {
+    tracing::error!(error, "a sign-in was not kept");
+    Problem::Internal
 }
 
 fn forge_failed(error: &UpstreamError) -> Problem {

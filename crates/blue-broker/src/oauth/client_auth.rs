@@ -5,6 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use blue_core::secret::Secret;
 
 use super::{
+    cimd::MetadataError,
     clients::{self, ClientError},
     error::OAuthError,
     form::{self, Params},
@@ -32,6 +33,10 @@ pub(crate) async fn client(
         tracing::warn!(error = why, "a client could not be looked up");
         match error {
             ClientError::Store(error) => error.into(),
+            // Said to be unknown, it would begin anew.
+            ClientError::Metadata(MetadataError::Busy | MetadataError::Unreachable) => {
+                OAuthError::unavailable("the client's document could not be read")
+            }
             ClientError::Metadata(_) => OAuthError::invalid_client("the client is not known"),
         }
     })?;

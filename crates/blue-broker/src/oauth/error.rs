@@ -66,6 +66,18 @@ impl OAuthError {
         }
     }
 
+    /// It may work later
+    pub(crate) fn unavailable(description: impl Into<String>) -> Self {
+        Self {
+            retry_after: Some(10),
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                description,
+            )
+        }
+    }
+
     /// Something is broken here; the log has the rest
     pub(crate) fn server_error() -> Self {
         let description = "the broker could not do its work";

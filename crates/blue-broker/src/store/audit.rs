@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Store, StoreError, db::writing, ms};
+use super::{
+    Store, StoreError,
+    db::{reading, writing},
+    ms, time,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuditEvent {
@@ -65,10 +69,17 @@ impl Store {
         Ok(())
     }
 
+    /// Forget events from before `before`; gives how many there were
+    pub(crate) async fn sweep_audit(&self, before: Timestamp) -> Result<u64, StoreError> {
+        const SQL: &str = "DELETE FROM audit WHERE at < $1";
+        Ok(writing!(&self.db, |on| {
+            let done = sqlx::query(SQL).bind(ms(before)).execute(on).await?;
+            done.rows_affected()
+        }))
+    }
+
     /// The newest events first
-    #[cfg(test)]
     pub(crate) async fn audit(&self, limit: i64) -> Result<Vec<AuditRow>, StoreError> {
-        use super::{db::reading, time};
         const SQL: &str = "SELECT id, at, event, client_id, user_id, grant_id, request_id, detail \
             FROM audit ORDER BY at DESC, id DESC LIMIT $1";
         type Row = (

@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-async fn sqlite(path: &Path) -> Result<Db, StoreError> {
+pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
     private_file(path).map_err(|source| StoreError::File {
         path: path.display().to_string(),
         source,

@@ -5,7 +5,10 @@ use sqlx::AssertSqlSafe;
 use super::{StoreError, db::Db};
 
 /// Every step there is; a step that was released is never changed
-pub(super) const ALL: &[&str] = &[include_str!("migrations/0001.sql")];
+pub(super) const ALL: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+];
 
 pub(super) async fn run(db: &Db, steps: &[&str]) -> Result<(), StoreError> {
     match db {

@@ -32,6 +32,9 @@ pub(crate) struct User {
     pub(crate) version: i64,
     pub(crate) tokens: Option<UpstreamTokens>,
     pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    /// What the forge said that its grant holds
+    pub(crate) scope: Option<String>,
 }
 
 /// Forge tokens, sealed for one version of one row
@@ -51,6 +54,7 @@ pub(crate) struct NewUser {
     pub(crate) login: String,
     pub(crate) key: WrappedKey,
     pub(crate) tokens: UpstreamTokens,
+    pub(crate) scope: String,
 }
 
 /// The right to ask the forge for new tokens
@@ -74,11 +78,27 @@ type Row = (
     Option<Vec<u8>>,
     i64,
     i64,
+    i64,
+    Option<String>,
 );
 
 fn user(row: Row) -> Result<User, StoreError> {
-    let (id, forge, account, login, key_id, key, state, version, access, refresh, expires, created) =
-        row;
+    let (
+        id,
+        forge,
+        account,
+        login,
+        key_id,
+        key,
+        state,
+        version,
+        access,
+        refresh,
+        expires,
+        created,
+        updated,
+        scope,
+    ) = row;
     let tokens = access.zip(refresh).map(|(access, refresh)| UpstreamTokens {
         access,
         refresh,
@@ -101,13 +121,16 @@ fn user(row: Row) -> Result<User, StoreError> {
         version,
         tokens,
         created_at: time(created),
+        updated_at: time(updated),
+        scope,
     })
 }
 
 impl Store {
     pub(crate) async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
         const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at FROM users WHERE id = $1";
+            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+            forge_scope FROM users WHERE id = $1";
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(id).fetch_optional(on).await?
         });
@@ -120,7 +143,8 @@ impl Store {
         account: &str,
     ) -> Result<Option<User>, StoreError> {
         const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at FROM users \
+            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+            forge_scope FROM users \
             WHERE forge = $1 AND forge_user = $2";
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
@@ -134,7 +158,8 @@ impl Store {
 
     pub(crate) async fn users(&self, limit: i64) -> Result<Vec<User>, StoreError> {
         const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at FROM users \
+            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+            forge_scope FROM users \
             ORDER BY login, id LIMIT $1";
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
@@ -153,8 +178,8 @@ impl Store {
     /// Write somebody who signs in for the first time; false if the row is there already
     pub(crate) async fn add_user(&self, new: &NewUser, now: Timestamp) -> Result<bool, StoreError> {
         const SQL: &str = "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, \
-            state, version, access_sealed, refresh_sealed, access_expires_at, created_at, updated_at) \
-            VALUES ($1, $2, $3, $4, $5, $6, 'connected', 1, $7, $8, $9, $10, $10) \
+            state, version, access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+            forge_scope) VALUES ($1, $2, $3, $4, $5, $6, 'connected', 1, $7, $8, $9, $10, $10, $11) \
             ON CONFLICT (forge, forge_user) DO NOTHING";
         Ok(writing!(&self.db, |on| {
             sqlx::query(SQL)
@@ -168,6 +193,7 @@ impl Store {
                 .bind(&new.tokens.refresh)
                 .bind(ms(new.tokens.access_expires_at))
                 .bind(ms(now))
+                .bind(&new.scope)
                 .execute(on)
                 .await?
                 .rows_affected()
@@ -184,12 +210,14 @@ impl Store {
         id: &str,
         from: i64,
         login: &str,
+        scope: &str,
         tokens: &UpstreamTokens,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE users SET login = $3, state = 'connected', version = version + 1, \
             access_sealed = $4, refresh_sealed = $5, access_expires_at = $6, updated_at = $7, \
-            lease_owner = NULL, lease_until = NULL WHERE id = $1 AND version = $2";
+            forge_scope = $8, lease_owner = NULL, lease_until = NULL \
+            WHERE id = $1 AND version = $2";
         Ok(writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(id)
@@ -199,6 +227,7 @@ impl Store {
                 .bind(&tokens.refresh)
                 .bind(ms(tokens.access_expires_at))
                 .bind(ms(now))
+                .bind(scope)
                 .execute(on)
                 .await?
                 .rows_affected()

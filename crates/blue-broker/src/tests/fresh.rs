@@ -1,12 +1,20 @@
 //! One set of forge tokens per person, refreshed by one caller at a time
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use blue_core::secret::Secret;
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Mood, World};
-use crate::upstream;
+use crate::{
+    Admin, SystemRng,
+    upstream::{self, ForgeAccount, SignIn, Tokens},
+};
 
 /// Two clients of one person, with forge tokens that have just ended
 async fn ended() -> (World, Value, Value) {
@@ -119,4 +127,124 @@ async fn an_older_row_does_not_open() {
     assert!(upstream::open(app, &new).unwrap().is_some());
     new.tokens = old.tokens;
     assert!(upstream::open(app, &new).is_err());
+}
+
+/// Call with a forge that answers 401 to the token, and wait until the broker drew its conclusions
+async fn refused_by_forge(world: &World, access: &Value, user: &str, version: i64) {
+    let url = world.app().config.public_url.resource();
+    let request = world.http.post(url).bearer_auth(access.as_str().unwrap());
+    let request = request.header("x-forge-says-401", "1");
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let row = world.app().store.user(user).await.unwrap().unwrap();
+        // The one that refreshes still has the turn until it has looked at what it got.
+        if row.version >= version {
+            return;
+        }
+        assert!(Instant::now() < until, "nothing happened");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_that_is_taken_back_at_the_forge_is_noticed_at_the_next_call() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    *world.forge.mood.lock().unwrap() = Mood::Refusing("unauthorized_client");
+    refused_by_forge(&world, &tokens["access_token"], &user, 2).await;
+    let (status, said) = world.call(&tokens["access_token"]).await;
+    assert_eq!(status, 401, "{said}");
+    let (status, said) = world.refresh("tool", &tokens["refresh_token"]).await;
+    assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")));
+    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    // After a new sign-in the same tokens are good again.
+    *world.forge.mood.lock().unwrap() = Mood::Rotating;
+    world.sign_in("1").await;
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_the_forge_refuses_is_replaced_once() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    refused_by_forge(&world, &tokens["access_token"], &user, 2).await;
+    let (status, said) = world.call(&tokens["access_token"]).await;
+    assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
+    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    // The forge refuses the new one, too: there is nothing left but to sign in.
+    *world.forge.closed.lock().unwrap() = true;
+    refused_by_forge(&world, &tokens["access_token"], &user, 4).await;
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_is_down_is_no_reason_to_sign_in_again() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    *world.forge.mood.lock().unwrap() = Mood::Broken;
+    let refused = Secret::new("access-0");
+    upstream::distrust(world.app(), &user, &refused).await;
+    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
+    // Nor is one that was replaced long ago.
+    upstream::distrust(world.app(), &user, &Secret::new("another")).await;
+    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_of_the_master_keys_beside_a_running_broker_breaks_nothing() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    let admin = Admin::open(
+        &world.app().config,
+        Arc::clone(&world.clock) as _,
+        Arc::new(SystemRng::default()),
+    );
+    let rotated = admin.await.unwrap().rotate_keys(&world.app().config).await;
+    assert_eq!(rotated.unwrap().rewrapped, 1);
+    world.clock.advance(Duration::from_mins(59));
+    let (status, said) = world.call(&tokens["access_token"]).await;
+    assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_sign_ins_of_one_person_that_meet_keep_the_newer_tokens() {
+    for mine_is_newer in [false, true] {
+        let world = World::start().await;
+        let user = world.sign_in("1").await;
+        // The forge counted twice; which of the two comes here last says nothing.
+        *world.forge.current.lock().unwrap() = if mine_is_newer { 2 } else { 1 };
+        let theirs = Tokens {
+            access: Secret::new("access-1"),
+            refresh: Secret::new("refresh-1"),
+            expires_in: Duration::from_hours(1),
+        };
+        let mine = Tokens {
+            access: Secret::new("access-2"),
+            refresh: Secret::new("refresh-2"),
+            expires_in: Duration::from_hours(1),
+        };
+        let account = ForgeAccount {
+            id: "1".to_owned(),
+            login: "login-1".to_owned(),
+        };
+        let since = world.app().now();
+        for (tokens, since) in [(theirs, Timestamp::MAX), (mine, since)] {
+            let new = SignIn {
+                account: &account,
+                scope: "read:user",
+                tokens,
+                since,
+            };
+            assert_eq!(upstream::sign_in(world.app(), new).await.unwrap(), user);
+        }
+        world.clock.advance(Duration::from_hours(1));
+        let fresh = upstream::fresh(world.app(), &user).await;
+        assert!(fresh.is_ok(), "{mine_is_newer} {fresh:?}");
+    }
 }

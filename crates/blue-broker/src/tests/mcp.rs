@@ -58,6 +58,8 @@ async fn pages_and_names_from_elsewhere_are_not_let_in() {
         request.header(name, value).send()
     };
     let own = world.app().config.public_url.origin().to_owned();
+    let port = world.broker.address().port();
+    let (local, six) = (format!("localhost:{port}"), format!("[::1]:{port}"));
     for (name, value, status) in [
         ("origin", own.as_str(), 200),
         ("origin", "https://page.example.org", 200),
@@ -65,7 +67,14 @@ async fn pages_and_names_from_elsewhere_are_not_let_in() {
         ("origin", "null", 403),
         ("host", "evil.example.org", 403),
         ("host", "127.0.0.1.evil.example.org", 403),
-        ("host", "localhost:1", 200),
+        ("host", "localhost:1", 403),
+        ("host", "127.0.0.1:1", 403),
+        ("host", "10.0.0.1", 403),
+        ("host", "[::1]:1", 403),
+        ("host", "x@127.0.0.1", 403),
+        ("host", "", 403),
+        ("host", &local, 200),
+        ("host", &six, 200),
     ] {
         let answer = with(name, value).await.unwrap();
         assert_eq!(answer.status(), status, "{name}: {value}");

@@ -17,7 +17,7 @@ use axum::{
     extract::State,
     http::{Request, StatusCode},
     response::{IntoResponse, Response},
-    routing::post,
+    routing::{get, post},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
@@ -32,7 +32,7 @@ use crate::{
     oauth::form::Params,
     store::{AuthMethod, Client, ClientKind, Code},
     token::{Kind, Token, TokenHash},
-    upstream::{self, ForgeAccount, Tokens},
+    upstream::{self, ForgeAccount, SignIn, Tokens},
 };
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -47,6 +47,9 @@ struct Echo {
 #[async_trait]
 impl Backend for Echo {
     async fn answer(&self, caller: Caller, request: Request<Body>) -> Response {
+        if request.headers().contains_key("x-forge-says-401") {
+            caller.refused.tell();
+        }
         let names: Vec<_> = request.headers().keys().map(ToString::to_string).collect();
         let said = json!({
             "login": caller.login,
@@ -79,6 +82,16 @@ struct Forge {
     /// Number of the refresh token that is good
     current: Mutex<u32>,
     asked: Mutex<u32>,
+    /// Whether it answers 401 to whoever asks who they are
+    closed: Mutex<bool>,
+}
+
+async fn who(State(forge): State<Arc<Forge>>) -> Response {
+    if *forge.closed.lock().unwrap() {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let body = json!({ "sub": "1", "preferred_username": "login-1" });
+    body.to_string().into_response()
 }
 
 async fn refreshed(
@@ -130,11 +143,13 @@ impl World {
             mood: Mutex::new(Mood::Rotating),
             current: Mutex::new(0),
             asked: Mutex::new(0),
+            closed: Mutex::new(false),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new()
             .route("/login/oauth/access_token", post(refreshed))
+            .route("/login/oauth/userinfo", get(who))
             .with_state(Arc::clone(&forge));
         tokio::spawn(axum::serve(listener, router).into_future());
 
@@ -198,9 +213,14 @@ impl World {
             id: account.to_owned(),
             login: format!("login-{account}"),
         };
-        upstream::sign_in(self.app(), &account, &tokens)
-            .await
-            .unwrap()
+        let new = SignIn {
+            account: &account,
+            scope: "read:user write:repository",
+            tokens,
+            // Nobody else signed in meanwhile.
+            since: Timestamp::MAX,
+        };
+        upstream::sign_in(self.app(), new).await.unwrap()
     }
 
     /// A code, as the end of an authorization gives it

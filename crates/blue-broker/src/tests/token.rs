@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::join_all;
+use ring::digest::{SHA256, digest};
 use serde_json::json;
 
 use super::{REDIRECT, VERIFIER, World};
-use crate::Ended;
+use crate::{
+    Ended,
+    store::{Code, CodeUse, Grant, NewPair},
+    token::{Kind, Token, TokenHash},
+    upstream,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_becomes_tokens_that_open_the_door_until_they_are_revoked() {
@@ -258,4 +265,154 @@ async fn bodies_that_are_no_small_form_are_refused() {
         let query = world.http.post(format!("{url}?token=x&client_id=tool"));
         assert_eq!(query.send().await.unwrap().status(), 400);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_uses_of_one_refresh_token_all_live_and_one_later_ends_them() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    let attempts = (0..50).map(|_| world.refresh("tool", &tokens["refresh_token"]));
+    let answers = join_all(attempts).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for (status, body) in &answers {
+        assert_eq!(*status, 200, "{body}");
+        assert!(
+            seen.insert(body["refresh_token"].to_string()),
+            "given twice"
+        );
+    }
+    // Each may be the one that reached the client.
+    for (_, body) in [&answers[0], &answers[49]] {
+        assert_eq!(world.call(&body["access_token"]).await.0, 200);
+    }
+    world.clock.advance(Duration::from_secs(61));
+    assert_eq!(world.refresh("tool", &tokens["refresh_token"]).await.0, 400);
+    for (_, body) in &answers {
+        assert_eq!(world.call(&body["access_token"]).await.0, 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_code_or_one_with_more_behind_it_does_nothing() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let code = world.code("tool", &user).await;
+    let short = &code[..code.len() - 1];
+    let longer = format!("{code}x");
+    let upper = code.to_uppercase();
+    let spaced = format!("{code} ");
+    let dotted = format!("{code}.evil");
+    for bad in [short, &longer, &upper, &spaced, &dotted, "bbac_"] {
+        let (status, body) = world.exchange("tool", bad).await;
+        assert_eq!(
+            (status, &body["error"]),
+            (400, &json!("invalid_grant")),
+            "{bad}"
+        );
+    }
+    assert_eq!(world.exchange("tool", &code).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_for_another_audience_is_refused() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let app = world.app();
+    // As the rows of a broker are that had another public address before.
+    let (code, hash) = (Token::new(Kind::Code, &*app.rng), TokenHash::of("x"));
+    let row = Code {
+        client_id: "tool".to_owned(),
+        user: user.clone(),
+        redirect_uri: REDIRECT.to_owned(),
+        challenge: URL_SAFE_NO_PAD.encode(digest(&SHA256, VERIFIER.as_bytes())),
+        resource: "https://elsewhere.example.org/mcp".to_owned(),
+        scope: "mcp".to_owned(),
+        expires_at: app.now() + Duration::from_mins(1),
+    };
+    for hash in [code.hash(), hash] {
+        app.store.put_code(&hash, &row, app.now()).await.unwrap();
+    }
+    let (status, body) = world.exchange("tool", code.expose()).await;
+    assert_eq!((status, &body["error"]), (400, &json!("invalid_grant")));
+    let [access, refresh] = [Kind::Access, Kind::Refresh].map(|kind| Token::new(kind, &*app.rng));
+    let grant = Grant {
+        id: app.id(),
+        user,
+        client_id: row.client_id.clone(),
+        scope: row.scope.clone(),
+        resource: row.resource.clone(),
+        created_at: app.now(),
+        last_used_at: app.now(),
+    };
+    let pair = NewPair {
+        id: app.id(),
+        access: access.hash(),
+        refresh: refresh.hash(),
+        access_expires_at: app.now() + Duration::from_hours(1),
+        refresh_expires_at: app.now() + Duration::from_hours(1),
+    };
+    let used = app.store.use_code(&hash, &grant, &pair, app.now()).await;
+    assert!(matches!(used.unwrap(), CodeUse::Issued));
+    assert_eq!(world.call(&json!(access.expose())).await.0, 401);
+    assert_eq!(world.refresh("tool", &json!(refresh.expose())).await.0, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_in_plain_text_does_not_open() {
+    let world = World::start().await;
+    let id = world.sign_in("1").await;
+    let mut user = world.app().store.user(&id).await.unwrap().unwrap();
+    let tokens = user.tokens.as_mut().unwrap();
+    tokens.access = b"access-0".to_vec();
+    assert!(upstream::open(world.app(), &user).is_err());
+    user.key.sealed = vec![7; 32];
+    assert!(upstream::open(world.app(), &user).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_gets_nothing_by_the_code_or_token_of_another() {
+    let world = World::start().await;
+    let (ann, ben) = (world.sign_in("1").await, world.sign_in("2").await);
+    let (a, b) = (
+        world.tokens("tool", &ann).await,
+        world.tokens("tool", &ben).await,
+    );
+    // Who revokes their own ends nothing of anybody else.
+    let form = [
+        ("token", b["refresh_token"].as_str().unwrap()),
+        ("client_id", "tool"),
+    ];
+    assert_eq!(world.post("/oauth/revoke", &form).await.0, 200);
+    assert_eq!(world.call(&b["access_token"]).await.0, 401);
+    let (status, said) = world.call(&a["access_token"]).await;
+    assert_eq!((status, &said["login"]), (200, &json!("login-1")));
+    // A refresh stays with the person that the grant is of.
+    let (_, new) = world.refresh("tool", &a["refresh_token"]).await;
+    assert_eq!(world.call(&new["access_token"]).await.1["login"], "login-1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_fails_is_no_fault_of_the_client() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    world.app().store.close().await;
+    let (status, body) = world.refresh("tool", &tokens["refresh_token"]).await;
+    assert_eq!((status, &body["error"]), (500, &json!("server_error")));
+    let at = |path: &str| world.app().config.public_url.at(path);
+    let authorize = at("/oauth/authorize?client_id=tool&redirect_uri=http://127.0.0.1/");
+    for url in [
+        authorize,
+        at("/oauth/consent?tx=x"),
+        at("/oauth/callback?state=x"),
+    ] {
+        let answer = world.http.get(&url).send().await.unwrap();
+        assert_eq!(answer.status(), 500, "{url}");
+    }
+    let answer = world.http.get(at("/readyz")).send().await.unwrap();
+    assert_eq!(answer.status(), 503);
+    let access = tokens["access_token"].as_str().unwrap();
+    let answer = world.http.post(at("/mcp")).bearer_auth(access).send().await;
+    assert_eq!(answer.unwrap().status(), 500);
 }

@@ -14,7 +14,7 @@ use blue_core::secret::Secret;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
-use super::{UpstreamError, refresh, vault};
+use super::{UpstreamError, account, refresh, vault};
 use crate::{
     app::App,
     audit::Fields,
@@ -76,16 +76,67 @@ impl Turns {
 ///
 /// The refresh goes on when the caller goes away: the forge's answer must not be lost.
 pub(crate) async fn fresh(app: &Arc<App>, user: &str) -> Result<Fresh, FreshError> {
-    if let Some(fresh) = look(app, user).await?.good() {
+    if let Some(fresh) = look(app, user, None).await?.good() {
         return Ok(fresh);
     }
     let (app, user) = (Arc::clone(app), user.to_owned());
     let work = async move {
         let turn = app.turns.of(&user);
         let _turn = turn.lock().await;
-        renew(&app, &user).await
+        renew(&app, &user, None).await
     };
     tokio::spawn(work).await.unwrap_or(Err(FreshError::Busy))
+}
+
+/// The forge answered 401 to this token: get another, and if that is no better, the person has to
+/// sign in again
+///
+/// A grant that was taken back at the forge is noticed like this, before the token ends by itself.
+pub(crate) async fn distrust(app: &Arc<App>, user: &str, refused: &Secret) {
+    let turn = app.turns.of(user);
+    let _turn = turn.lock().await;
+    let current = match look(app, user, Some(refused)).await {
+        // Somebody got a newer one meanwhile.
+        Ok(Seen::Good(_)) | Err(FreshError::Reconnect) => return,
+        Ok(Seen::Ending(..)) => renew(app, user, Some(refused)).await,
+        Err(error) => Err(error),
+    };
+    let fresh = match current {
+        Ok(fresh) => fresh,
+        Err(error) => {
+            let why = &error as &dyn std::error::Error;
+            tracing::warn!(user, error = why, "no better token");
+            return;
+        }
+    };
+    let Err(UpstreamError::Unclear { status: 401 }) = account(app, &fresh.access).await else {
+        return;
+    };
+    let marked = async {
+        let row = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
+        must_reconnect(app, &row, "the forge refuses a new token, too").await
+    };
+    if let Err(error) = marked.await {
+        let why = &error as &dyn std::error::Error;
+        tracing::warn!(user, error = why, "could not be told to sign in again");
+    }
+}
+
+/// Erase the tokens of a row; false if there are newer ones
+async fn must_reconnect(app: &App, user: &User, why: &str) -> Result<bool, FreshError> {
+    let marked = app
+        .store
+        .must_reconnect(&user.id, user.version, app.now())
+        .await?;
+    if marked {
+        tracing::warn!(user = %user.id, why, "must sign in again");
+        let about = Fields {
+            user: Some(&user.id),
+            ..Fields::default()
+        };
+        app.audit(AuditEvent::ReconnectNeeded, about).await;
+    }
+    Ok(marked)
 }
 
 /// What the row says
@@ -104,7 +155,8 @@ impl Seen {
     }
 }
 
-async fn look(app: &App, user: &str) -> Result<Seen, FreshError> {
+/// Read the row; a token that the forge `refused` is as good as ended
+async fn look(app: &App, user: &str, refused: Option<&Secret>) -> Result<Seen, FreshError> {
     let user = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
     if user.state == UserState::Reconnect {
         return Err(FreshError::Reconnect);
@@ -114,7 +166,7 @@ async fn look(app: &App, user: &str) -> Result<Seen, FreshError> {
         .access_expires_at
         .checked_sub(MARGIN)
         .unwrap_or(Timestamp::MIN);
-    if good_until > app.now() {
+    if good_until > app.now() && refused != Some(&opened.access) {
         return Ok(Seen::Good(Fresh {
             login: user.login,
             access: opened.access,
@@ -124,10 +176,10 @@ async fn look(app: &App, user: &str) -> Result<Seen, FreshError> {
     Ok(Seen::Ending(Box::new(user), opened))
 }
 
-async fn renew(app: &App, id: &str) -> Result<Fresh, FreshError> {
+async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, FreshError> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let (user, opened) = match look(app, id).await? {
+        let (user, opened) = match look(app, id, refused).await? {
             Seen::Good(fresh) => return Ok(fresh),
             Seen::Ending(user, opened) => (user, opened),
         };
@@ -135,7 +187,7 @@ async fn renew(app: &App, id: &str) -> Result<Fresh, FreshError> {
         let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
         let Some(lease) = app.store.lease(&user, &app.id(), until, now).await? else {
             // Another replica is at it.
-            if let Some(fresh) = last_moments(app, &user, &opened) {
+            if let Some(fresh) = last_moments(app, &user, &opened, refused) {
                 return Ok(fresh);
             }
             if Instant::now() > end {
@@ -159,17 +211,7 @@ async fn renew(app: &App, id: &str) -> Result<Fresh, FreshError> {
             }
             Err(error) if error.is_final() => {
                 // The row may have a newer version, which may be good: then look again.
-                let marked = app
-                    .store
-                    .must_reconnect(&user.id, user.version, app.now())
-                    .await?;
-                if marked {
-                    tracing::warn!(user = %user.id, %error, "must sign in again");
-                    let about = Fields {
-                        user: Some(&user.id),
-                        ..Fields::default()
-                    };
-                    app.audit(AuditEvent::ReconnectNeeded, about).await;
+                if must_reconnect(app, &user, &error.to_string()).await? {
                     return Err(FreshError::Reconnect);
                 }
             }
@@ -177,15 +219,22 @@ async fn renew(app: &App, id: &str) -> Result<Fresh, FreshError> {
                 app.store.release(lease).await?;
                 let why = &error as &dyn std::error::Error;
                 tracing::warn!(user = %user.id, error = why, "no new tokens");
-                return last_moments(app, &user, &opened).ok_or(FreshError::Unavailable(error));
+                let left = last_moments(app, &user, &opened, refused);
+                return left.ok_or(FreshError::Unavailable(error));
             }
         }
     }
 }
 
 /// What is left of a token that ends soon
-fn last_moments(app: &App, user: &User, opened: &vault::Opened) -> Option<Fresh> {
-    (opened.access_expires_at > app.now()).then(|| Fresh {
+fn last_moments(
+    app: &App,
+    user: &User,
+    opened: &vault::Opened,
+    refused: Option<&Secret>,
+) -> Option<Fresh> {
+    let good = opened.access_expires_at > app.now() && refused != Some(&opened.access);
+    good.then(|| Fresh {
         login: user.login.clone(),
         access: opened.access.clone(),
         good_until: app.now(),

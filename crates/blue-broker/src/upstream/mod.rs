@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use blue_core::{http::HttpError, secret::Secret};
 
-pub(crate) use fresh::{FreshError, Turns, fresh};
-pub(crate) use oauth::{Reach, account, authorize_url, reach, settings_url, verifier};
+pub(crate) use fresh::{FreshError, Turns, distrust, fresh};
+pub(crate) use oauth::{Reach, account, authorize_url, reach, same_scope, settings_url, verifier};
 pub(crate) use token_endpoint::{exchange, refresh};
 #[cfg(test)]
 pub(crate) use vault::open;
-pub(crate) use vault::{key_place, sign_in};
+pub(crate) use vault::{SignIn, key_place, sign_in};
 
 /// What the forge gave for a code or a refresh token
 #[derive(Debug, Clone)]

@@ -73,18 +73,17 @@ pub(crate) async fn account(app: &App, access: &Secret) -> Result<ForgeAccount, 
 }
 
 /// How far a token reaches
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     AsAsked,
     /// The person granted something else before, and the forge keeps to that
-    Differs {
-        granted: String,
-    },
+    Differs,
     /// It opens what no scope of it names
     Everything,
 }
 
-/// Find out whether a token reaches as far as was asked, and no further
+/// Find out whether a token reaches as far as was asked, and no further; gives what the forge says
+/// that the grant holds, too
 ///
 /// What the forge says of the grant is not enough: it repeats the words of the request even where
 /// it did not understand them and gave everything. So something that must be closed is tried.
@@ -92,22 +91,26 @@ pub(crate) async fn reach(
     app: &App,
     access: &Secret,
     account: &ForgeAccount,
-) -> Result<Reach, UpstreamError> {
+) -> Result<(Reach, String), UpstreamError> {
     let granted = granted_scope(app, access).await?;
-    let asked = app.config.forge_scopes.joined();
-    if words(&granted) != words(&asked) {
-        return Ok(Reach::Differs { granted });
+    if !same_scope(&granted, &app.config.forge_scopes.joined()) {
+        return Ok((Reach::Differs, granted));
     }
     let outside = app.config.forge_scopes.outside();
     let Some(path) = outside.and_then(|area| closed_path(area, &account.login)) else {
-        return Ok(Reach::AsAsked);
+        return Ok((Reach::AsAsked, granted));
     };
     let answer = get(app, &path, access).await?;
     match answer.status.as_u16() {
-        200..300 => Ok(Reach::Everything),
-        400..500 if answer.status != 401 => Ok(Reach::AsAsked),
+        200..300 => Ok((Reach::Everything, granted)),
+        400..500 if answer.status != 401 => Ok((Reach::AsAsked, granted)),
         _ => Err(unclear(&answer)),
     }
+}
+
+/// Whether two scopes say the same, whatever their order
+pub(crate) fn same_scope(one: &str, other: &str) -> bool {
+    words(one) == words(other)
 }
 
 /// What the grant of a token holds, by the forge's own words

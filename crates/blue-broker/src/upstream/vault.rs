@@ -6,11 +6,11 @@
 use blue_core::secret::Secret;
 use jiff::Timestamp;
 
-use super::{ForgeAccount, Tokens};
+use super::{ForgeAccount, Tokens, refresh};
 use crate::{
     app::App,
     crypto::{Bound, DataKey, SealError},
-    store::{NewUser, StoreError, UpstreamTokens, User},
+    store::{NewUser, StoreError, UpstreamTokens, User, UserState},
 };
 
 /// A sign-in that meets others of the same person is tried so often
@@ -34,20 +34,49 @@ pub(crate) struct Opened {
     pub(crate) access_expires_at: Timestamp,
 }
 
+/// What a sign-in brought
+#[derive(Debug)]
+pub(crate) struct SignIn<'a> {
+    pub(crate) account: &'a ForgeAccount,
+    /// What the forge says that the grant holds
+    pub(crate) scope: &'a str,
+    pub(crate) tokens: Tokens,
+    /// When the forge was asked for them
+    pub(crate) since: Timestamp,
+}
+
 /// Keep the tokens that a sign-in brought; gives the id of the person
-pub(crate) async fn sign_in(
-    app: &App,
-    account: &ForgeAccount,
-    tokens: &Tokens,
-) -> Result<String, VaultError> {
+///
+/// Where two sign-ins of one person meet, a forge that counts takes only what it gave last, and
+/// the order in which they come here says nothing. So whoever finds that the row changed since
+/// they asked tries theirs first.
+pub(crate) async fn sign_in(app: &App, new: SignIn<'_>) -> Result<String, VaultError> {
+    let SignIn {
+        account,
+        scope,
+        mut tokens,
+        since,
+    } = new;
     let forge = app.config.forge.url().as_str();
+    let mut tried = false;
     for _ in 0..TRIES {
         let now = app.now();
         if let Some(user) = app.store.user_at_forge(forge, &account.id).await? {
-            let sealed = seal(app, &user, user.version + 1, tokens)?;
+            let met = user.state == UserState::Connected && user.updated_at >= since;
+            if met && !tried {
+                tried = true;
+                match refresh(app, &tokens.refresh).await {
+                    Ok(newer) => tokens = newer,
+                    Err(error) if error.is_final() => return Ok(user.id),
+                    // Nobody knows; the one that came last is the better guess.
+                    Err(_) => {}
+                }
+                continue;
+            }
+            let sealed = seal(app, &user, user.version + 1, &tokens)?;
             let written = app
                 .store
-                .signed_in(&user.id, user.version, &account.login, &sealed, now)
+                .signed_in(&user.id, user.version, &account.login, scope, &sealed, now)
                 .await?;
             if written {
                 return Ok(user.id);
@@ -63,7 +92,8 @@ pub(crate) async fn sign_in(
             key: app
                 .keys
                 .wrap(&*app.rng, &key, &key_place(forge, &account.id)),
-            tokens: seal_with(app, &key, forge, &account.id, 1, tokens),
+            tokens: seal_with(app, &key, forge, &account.id, 1, &tokens),
+            scope: scope.to_owned(),
         };
         if app.store.add_user(&new, now).await? {
             return Ok(new.id);

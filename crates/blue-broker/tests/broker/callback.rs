@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use blue_broker::config::ForgeScopes;
 use blue_sandbox::Flavor;
 use url::Url;
 
@@ -219,6 +220,38 @@ async fn an_older_grant_with_other_scopes_stops_with_advice() {
             .says("/user/settings/applications");
         assert_eq!(page.next(), None);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_scope_leaves_older_connections_alive_on_a_rotating_forge() {
+    const OLD: &str = "read:user read:repository";
+    let mut setup = Setup::with_app_on(Flavor::Forgejo).await;
+    // Signed in while the broker asked for less.
+    let new = setup.broker.public_url().clone();
+    setup
+        .restart(|config| config.forge_scopes = ForgeScopes::parse(OLD).unwrap())
+        .await;
+    assert_eq!(setup.broker.public_url().origin(), new.origin());
+    let mut browser = Browser::default();
+    let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+    let access = tokens(&setup, "tool", &to).await;
+    assert_eq!(call(&setup, &access).await, 200);
+
+    // Since then it asks for more, and the forge keeps to what was granted.
+    setup.restart(|_| ()).await;
+    let (_, page) = to_forge(&mut browser, &setup, &good("site")).await;
+    let page = browser.follow(&setup, page, "alice").await;
+    assert_eq!(page.status, 409, "{}", page.body);
+    page.says("An older permission is in the way");
+
+    // The exchange made the older forge token worth nothing; the connection lives on all the same.
+    setup.clock.advance(Duration::from_mins(59));
+    assert_eq!(call(&setup, &access).await, 200);
+}
+
+async fn call(setup: &Setup, access: &str) -> u16 {
+    let request = setup.http.post(setup.at("/mcp")).bearer_auth(access);
+    request.send().await.unwrap().status().as_u16()
 }
 
 /// What a forge says that gives everything, or that breaks off, and whatever else is asked of it

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use axum::{body::Body, http::Request, response::Response};
 use blue_broker::{
     Backend, Broker, Build, Caller, Parts, SystemRng,
-    config::{Config, Given, PublicUrl, StaticClient},
+    config::{Config, Database, Given, KeyFile, PublicUrl, StaticClient},
 };
 use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use blue_sandbox::{Flavor, Sandbox, Seed};
@@ -22,6 +22,7 @@ pub(crate) struct Setup {
     password: Option<String>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) http: reqwest::Client,
+    config: Config,
     _dir: tempfile::TempDir,
 }
 
@@ -111,18 +112,10 @@ impl Setup {
         let clock = Arc::new(ManualClock::at(
             Timestamp::from_second(1_800_000_000).unwrap(),
         ));
-        let parts = Parts {
-            clock: Arc::clone(&clock) as _,
-            rng: Arc::new(SystemRng::default()),
-            http: HttpConfig::default(),
-            build: Build {
-                version: "1.2.3".to_owned(),
-                git: "abc".to_owned(),
-            },
-            backend: Arc::new(Echo),
-        };
-        let broker = Broker::build(config, parts).await.unwrap();
+        let parts = parts(&clock);
+        let broker = Broker::build(config.clone(), parts).await.unwrap();
         Self {
+            config,
             broker,
             sandbox,
             forge,
@@ -131,6 +124,26 @@ impl Setup {
             http: client(),
             _dir: dir,
         }
+    }
+
+    /// Stop the broker and start it again on the same files, with changed settings
+    pub(crate) async fn restart(&mut self, change: impl FnOnce(&mut Config)) {
+        let mut config = self.config.clone();
+        change(&mut config);
+        config.listen = self.broker.address();
+        config.public_url = self.broker.public_url().clone();
+        // The port is free when the old one is gone.
+        let mut spare = config.clone();
+        spare.listen.set_port(0);
+        spare.data = self.dir().join("spare");
+        spare.database = Database::Sqlite(spare.data.join("db"));
+        spare.key_file = KeyFile::Own(spare.data.join("keys"));
+        let spare = Broker::build(spare, parts(&self.clock)).await.unwrap();
+        let old = std::mem::replace(&mut self.broker, spare);
+        old.shutdown().await;
+        let new = Broker::build(config, parts(&self.clock)).await.unwrap();
+        let spare = std::mem::replace(&mut self.broker, new);
+        spare.shutdown().await;
     }
 
     /// With what somebody signs in at the forge
@@ -152,6 +165,19 @@ impl Setup {
 
     pub(crate) async fn get(&self, path: &str) -> reqwest::Response {
         self.http.get(self.at(path)).send().await.unwrap()
+    }
+}
+
+fn parts(clock: &Arc<ManualClock>) -> Parts {
+    Parts {
+        clock: Arc::clone(clock) as _,
+        rng: Arc::new(SystemRng::default()),
+        http: HttpConfig::default(),
+        build: Build {
+            version: "1.2.3".to_owned(),
+            git: "abc".to_owned(),
+        },
+        backend: Arc::new(Echo),
     }
 }
 

@@ -36,6 +36,18 @@ pub struct HttpConfig {
     pub plain_http_hosts: Vec<Host>,
     /// What dates in answers are compared with
     pub clock: Arc<dyn Clock>,
+    /// Told of every token that its host answered 401 to
+    pub refused: Option<Refused>,
+}
+
+/// Somebody who wants to know which tokens are taken no more
+#[derive(Clone)]
+pub struct Refused(pub Arc<dyn Fn(&Secret) + Send + Sync>);
+
+impl std::fmt::Debug for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Refused")
+    }
 }
 
 /// The usual proxy variables, as values; the own machine is never reached through a proxy
@@ -64,6 +76,7 @@ impl Default for HttpConfig {
             read_only: false,
             plain_http_hosts: Vec::new(),
             clock: Arc::new(SystemClock),
+            refused: None,
         }
     }
 }

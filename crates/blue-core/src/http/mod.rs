@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-pub use config::{HttpConfig, ProxyConfig};
+pub use config::{HttpConfig, ProxyConfig, Refused};
 pub use error::HttpError;
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 pub use request::{AuthScheme, Credential, Request, Response};
@@ -162,6 +162,12 @@ impl Http {
             .await
             .map_err(|e| failure(e, host, whole, false))?;
         let status = answer.status();
+        if status == StatusCode::UNAUTHORIZED
+            && let (Some(credential), Some(Refused(tell))) =
+                (&request.credential, &self.config.refused)
+        {
+            tell(&credential.token);
+        }
         // The query stays out: it may hold a signature.
         tracing::debug!(
             method = %request.method,

@@ -13,7 +13,7 @@ use std::{
 };
 
 use blue_core::text::clean_line;
-use blue_tools::{Answer, Effect, ToolError};
+use blue_tools::{Answer, Effect, ErrorCode, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
 use layout::{Look, laid_out, paint};
 use serde::Serialize;
@@ -152,7 +152,21 @@ impl Screen {
 
 fn error_text(error: &ToolError, colour: bool) -> String {
     let chain = error.chain().join(": ");
-    let mut text = labelled("error", Style::Bad, &chain, colour);
+    // Settings are Blue's own words, and a list of what is wrong with them is read line by line.
+    let mut lines = match error.code {
+        ErrorCode::Config => chain.lines().collect(),
+        _ => vec![chain.as_str()],
+    }
+    .into_iter();
+    let mut text = labelled(
+        "error",
+        Style::Bad,
+        lines.next().unwrap_or_default(),
+        colour,
+    );
+    for line in lines {
+        text.extend(["  ", &clean_line(line), "\n"]);
+    }
     if let Some(hint) = &error.hint {
         text += &labelled("hint", Style::Bold, &typed(hint, &Known::default()), colour);
     }

@@ -22,9 +22,14 @@ pub(super) fn read(config: &Config, id: &str, body: &[u8]) -> Result<Claims, Met
     if claims.name.as_deref().is_none_or(str::is_empty) {
         return Err(bad("`client_name` is missing"));
     }
-    // A client that could sign is public here, for the metadata never said that signatures count.
+    // One that signs must not be taken without its signature: then anybody could be it.
+    let offered = said.get("token_endpoint_auth_methods_supported");
+    let offers_none = offered
+        .and_then(Value::as_array)
+        .is_some_and(|methods| methods.iter().any(|method| method == "none"));
     match claims.auth_method.as_deref() {
-        None | Some("none" | "private_key_jwt") => Ok(claims),
+        None | Some("none") => Ok(claims),
+        Some(_) if offers_none => Ok(claims),
         Some(_) => Err(bad("`token_endpoint_auth_method` must be `none`")),
     }
 }

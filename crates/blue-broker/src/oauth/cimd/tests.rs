@@ -339,6 +339,7 @@ fn a_document_speaks_for_its_own_address() {
         ("token_endpoint_auth_method", json!("client_secret_post")),
         ("token_endpoint_auth_method", json!("client_secret_basic")),
         ("token_endpoint_auth_method", json!("client_secret_jwt")),
+        ("token_endpoint_auth_method", json!("private_key_jwt")),
         ("grant_types", json!(["client_credentials"])),
         ("response_types", json!(["token"])),
         ("client_uri", json!("javascript:alert(1)")),

@@ -538,6 +538,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         login: "ada".to_owned(),
         key: key.clone(),
         tokens: sealed("one"),
+        scope: "read:user".to_owned(),
     };
     assert!(store.add_user(&new, at(0)).await.unwrap());
     let twin = NewUser {
@@ -614,13 +615,13 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     // A new sign-in wins over who holds the lease.
     assert!(
         store
-            .signed_in(&user.id, 2, "ada2", &sealed("three"), at(5))
+            .signed_in(&user.id, 2, "ada2", "read:user", &sealed("three"), at(5))
             .await
             .unwrap()
     );
     assert!(
         !store
-            .signed_in(&user.id, 2, "ada3", &sealed("four"), at(5))
+            .signed_in(&user.id, 2, "ada3", "read:user", &sealed("four"), at(5))
             .await
             .unwrap()
     );
@@ -643,7 +644,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     );
     assert!(
         store
-            .signed_in(&user.id, 4, "ada", &sealed("five"), at(5))
+            .signed_in(&user.id, 4, "ada", "read:user", &sealed("five"), at(5))
             .await
             .unwrap()
     );
@@ -717,7 +718,11 @@ async fn consents_pages_and_events_are_kept(store: Store) {
         detail: json!({ "kind": "code" }),
     };
     store.write_audit(&row).await.unwrap();
+    assert_eq!(store.audit(10).await.unwrap(), [row.clone()]);
+    assert_eq!(store.sweep_audit(at(3)).await.unwrap(), 0);
     assert_eq!(store.audit(10).await.unwrap(), [row]);
+    assert_eq!(store.sweep_audit(at(4)).await.unwrap(), 1);
+    assert!(store.audit(10).await.unwrap().is_empty());
     store.ping().await.unwrap();
     store.close().await;
 }
@@ -740,6 +745,32 @@ async fn a_newer_schema_is_refused_and_nothing_is_changed() {
         matches!(refused, StoreError::Newer { found: 99, .. }),
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn every_earlier_schema_is_brought_up_to_date() {
+    for known in 1..=migrate::ALL.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("old.db");
+        let db = db::sqlite(&path).await.unwrap();
+        migrate::run(&db, &migrate::ALL[..known]).await.unwrap();
+        let old = Store { db };
+        let Db::Sqlite { write, .. } = &old.db else {
+            unreachable!()
+        };
+        sqlx::query(
+            "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+            access_expires_at, created_at, updated_at) \
+            VALUES ('u', 'f', '1', 'ada', 'k', x'00', 'reconnect', 3, 0, 0, 0)",
+        )
+        .execute(write)
+        .await
+        .unwrap();
+        old.close().await;
+        let store = Store::open(&Database::Sqlite(path)).await.unwrap();
+        let user = store.user("u").await.unwrap().unwrap();
+        assert_eq!((user.version, user.scope), (3, None), "from {known}");
+    }
 }
 
 #[tokio::test]

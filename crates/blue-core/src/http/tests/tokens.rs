@@ -65,6 +65,34 @@ async fn read_only_opens_no_connection_for_a_write() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_refused_is_told() {
+    const UNAUTHORIZED: &str =
+        "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let server = Server::texts(&[OK, UNAUTHORIZED, UNAUTHORIZED]).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let http = Http::new(HttpConfig {
+        refused: Some(Refused(Arc::new(move |token: &Secret| {
+            heard.lock().unwrap().push(token.expose().to_owned());
+        }))),
+        ..quick()
+    });
+    let bound = server.addr.to_string();
+    http.send(with_token(&server.url("/"), &bound))
+        .await
+        .unwrap();
+    assert!(told.lock().unwrap().is_empty());
+    let answer = http.send(with_token(&server.url("/"), &bound)).await;
+    assert_eq!(answer.unwrap().status, 401);
+    http.send(get(&server.url("/"))).await.unwrap();
+    assert_eq!(
+        *told.lock().unwrap(),
+        ["hunter2"],
+        "without a token nothing is told"
+    );
+}
+
+#[tokio::test]
 async fn errors_and_debug_output_hold_no_token_and_no_query() {
     let request = with_token("http://127.0.0.1:1/x?sig=hunter2", "127.0.0.1:1");
     assert!(!format!("{:?}", request.credential).contains("hunter2"));

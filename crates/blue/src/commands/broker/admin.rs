@@ -7,7 +7,10 @@ use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
-use crate::render::{Page, Report, Style};
+use crate::{
+    commands::{Cx, Stop},
+    render::{Page, Report, Style},
+};
 
 /// Open the database of the broker
 pub(super) async fn open(config: &Config) -> Result<Admin, ToolError> {
@@ -35,6 +38,34 @@ pub(super) fn failed(error: AdminError) -> ToolError {
         failure
     } else {
         failure.with_hint(hint)
+    }
+}
+
+/// Whether it is meant
+#[derive(Debug, clap::Args)]
+pub(super) struct Sure {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Sure {
+    /// Ask whether it is meant; without somebody to ask it needs `--yes`
+    pub(super) fn ask(&self, cx: &Cx, deed: &str, what: &str) -> Result<(), Stop> {
+        if self.yes {
+            return Ok(());
+        }
+        if !cx.screen.can_ask() {
+            let message = format!("`--yes` is needed to {deed} {what}: nobody can be asked here");
+            let error = ToolError::new(ErrorCode::Usage, message);
+            return Err(error.with_hint("add `--yes` if it is meant").into());
+        }
+        let meant = cx.screen.ask(&format!("{deed} {what}?"));
+        if meant.map_err(Stop::Output)? {
+            return Ok(());
+        }
+        cx.screen.warn("nothing was done").map_err(Stop::Output)?;
+        Err(Stop::Exit(1))
     }
 }
 

@@ -4,9 +4,10 @@ use std::{
     collections::HashMap,
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use ::http::{HeaderValue, Request, header};
 use async_trait::async_trait;
 use axum::{body::Body, response::Response};
 use blue_broker::{Backend, Caller};
@@ -20,11 +21,10 @@ use blue_core::{
         model::{Host, RepoId},
         open::{Ask, OpenError, Opened},
     },
-    http::{AuthScheme, Credential, Http},
+    http::{self, AuthScheme, Credential, Http, HttpConfig},
     secret::Secret,
 };
 use blue_tools::{Cx, ErrorCode, Opener, ToolError, tools};
-use http::{HeaderValue, Request, header};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -49,14 +49,14 @@ impl fmt::Debug for Tools {
 
 impl Tools {
     /// `allow` holds for everybody, whatever their token can reach
-    pub(super) fn new(http: Http, clock: Arc<dyn Clock>, allow: Allow) -> Result<Self, ToolError> {
+    pub(super) fn new(
+        http: HttpConfig,
+        clock: Arc<dyn Clock>,
+        allow: Allow,
+    ) -> Result<Self, ToolError> {
         let tools = Toolbox::new(tools::ALL, &Choice::default())?;
-        let forges = Arc::new(Forges {
-            http: Arc::new(http),
-            allow,
-            open: Mutex::default(),
-        });
-        let caller = move |parts: Option<&http::request::Parts>| {
+        let forges = Arc::new(Forges::new(http, allow));
+        let caller = move |parts: Option<&::http::request::Parts>| {
             let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
             let unknown = || ToolError::new(ErrorCode::Internal, "nobody knows who calls");
             let opener = forges.of(caller.ok_or_else(unknown)?)?;
@@ -82,18 +82,49 @@ impl Backend for Tools {
     }
 }
 
-/// The forge, and the token that it was opened with
-type Kept = (Secret, Arc<dyn Forge>);
+/// The forge as one person sees it
+#[derive(Debug)]
+struct Kept {
+    /// That it was opened with
+    token: Secret,
+    forge: Arc<dyn Forge>,
+    /// Whom to tell when the forge does not take it
+    refused: blue_broker::Refused,
+}
+
+/// By person: what a forge learnt of its server is kept as long as the token is the same
+type Open = Arc<Mutex<HashMap<String, Kept>>>;
+
+fn lock(open: &Open) -> MutexGuard<'_, HashMap<String, Kept>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The forge as each person sees it
 struct Forges {
     http: Arc<Http>,
     allow: Allow,
-    /// By person: what a forge learnt of its server is kept as long as the token is the same
-    open: Mutex<HashMap<String, Kept>>,
+    open: Open,
 }
 
 impl Forges {
+    fn new(mut http: HttpConfig, allow: Allow) -> Self {
+        let open = Open::default();
+        let known = Arc::clone(&open);
+        // Here, where every call passes: many tools go on when one of their questions fails.
+        http.refused = Some(http::Refused(Arc::new(move |token| {
+            let of = |kept: &&Kept| kept.token == *token;
+            let refused = lock(&known).values().find(of).map(|k| k.refused.clone());
+            if let Some(refused) = refused {
+                refused.tell();
+            }
+        })));
+        Self {
+            http: Arc::new(Http::new(http)),
+            allow,
+            open,
+        }
+    }
+
     fn of(&self, caller: &Caller) -> Result<OneForge, ToolError> {
         let (host, api) = place(&caller.forge).ok_or_else(|| {
             ToolError::new(
@@ -101,17 +132,21 @@ impl Forges {
                 "the forge of the broker has no address",
             )
         })?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         let kept = open.get(&caller.user);
-        let kept = kept.filter(|(token, _)| *token == caller.forge_token);
-        let forge = if let Some((_, forge)) = kept {
-            Arc::clone(forge)
+        let kept = kept.filter(|kept| kept.token == caller.forge_token);
+        let forge = if let Some(kept) = kept {
+            Arc::clone(&kept.forge)
         } else {
             let forge = self.connect(&host, &api, &caller.forge_token);
             if open.len() >= MOST {
                 open.clear();
             }
-            let entry = (caller.forge_token.clone(), Arc::clone(&forge));
+            let entry = Kept {
+                token: caller.forge_token.clone(),
+                forge: Arc::clone(&forge),
+                refused: caller.refused.clone(),
+            };
             open.insert(caller.user.clone(), entry);
             forge
         };
@@ -186,6 +221,8 @@ impl Opener for OneForge {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn caller(user: &str, token: &str) -> Caller {
@@ -196,15 +233,12 @@ mod tests {
             forge: "https://git.example.org/sub/".parse().unwrap(),
             forge_token: Secret::new(token),
             scopes: vec!["mcp".to_owned()],
+            refused: blue_broker::Refused::new(|| ()),
         }
     }
 
     fn forges(allow: Allow) -> Forges {
-        Forges {
-            http: Arc::default(),
-            allow,
-            open: Mutex::default(),
-        }
+        Forges::new(HttpConfig::default(), allow)
     }
 
     fn ask(host: Option<&str>, owner: &str) -> Ask {
@@ -243,5 +277,26 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &of("a", "1")));
         assert!(!Arc::ptr_eq(&first, &of("b", "1")));
         assert!(!Arc::ptr_eq(&first, &of("a", "2")));
+    }
+    #[tokio::test]
+    async fn a_401_of_the_forge_is_told_to_the_broker() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let forge = format!("http://{}/", listener.local_addr().unwrap());
+        let refusing = || async { ::http::StatusCode::UNAUTHORIZED };
+        let router = axum::Router::new().fallback(refusing);
+        tokio::spawn(axum::serve(listener, router).into_future());
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&told);
+        let forges = forges(Allow::everything());
+        let mut caller = caller("u", "t");
+        caller.forge = forge.parse().unwrap();
+        caller.refused = blue_broker::Refused::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        let opened = forges.of(&caller).unwrap();
+        let opened = opened.open(&ask(None, "alice")).await.unwrap();
+        let branch = opened.forge.repository(&opened.repo).await;
+        assert!(branch.is_err());
+        assert!(told.load(Ordering::SeqCst) >= 1);
     }
 }

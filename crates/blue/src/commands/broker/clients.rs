@@ -3,7 +3,7 @@
 use blue_broker::{ClientLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended};
+use super::admin::{self, Ended, Sure};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Revoke {
         /// Id of the client
         id: String,
+        #[command(flatten)]
+        sure: Sure,
     },
 }
 
@@ -28,7 +30,8 @@ pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<()
             let clients = admin.clients().await.map_err(admin::failed)?;
             cx.screen.show(&List { clients })
         }
-        Command::Revoke { id } => {
+        Command::Revoke { id, sure } => {
+            sure.ask(cx, "revoke client", &id)?;
             let grants = admin.revoke_client(&id).await.map_err(admin::failed)?;
             cx.screen.show(&Ended {
                 revoked: id,

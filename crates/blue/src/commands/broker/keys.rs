@@ -14,7 +14,10 @@ use crate::{
 pub(crate) enum Command {
     /// List the ids of the master keys, the active one first
     List,
-    /// Use a new master key and wrap everybody's data key with it; restart the broker right after
+    /// Use a new master key and wrap everybody's data key with it
+    ///
+    /// A broker that runs notices by itself, and sign-ins under way go on. The older keys stay in
+    /// the file.
     Rotate,
 }
 
@@ -65,8 +68,8 @@ impl Report for Done {
                 Style::Plain,
             )
             .line(
-                "Restart the broker now: one that runs does not know the new key.",
-                Style::Warn,
+                "A broker that runs notices by itself, within ten minutes at most.",
+                Style::Dim,
             );
     }
 }

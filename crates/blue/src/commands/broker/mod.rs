@@ -1,7 +1,9 @@
 //! `blue broker`
 
 mod admin;
+mod audit;
 mod backend;
+mod beside;
 mod clients;
 mod doctor;
 mod flags;
@@ -17,6 +19,8 @@ use blue_broker::config::{Config, File, Given};
 use blue_tools::{ErrorCode, ToolError};
 
 use super::{Cx, Stop};
+
+pub(crate) use beside::Beside;
 
 /// Let people reach this program's tools from remote MCP clients, signed in with their forge
 ///
@@ -51,6 +55,7 @@ enum Command {
     Grants(grants::Command),
     #[command(subcommand)]
     Keys(keys::Command),
+    Audit(audit::Args),
 }
 
 impl Args {
@@ -82,6 +87,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         Some(Command::Users(command)) => return users::run(cx, &config, command).await,
         Some(Command::Grants(command)) => return grants::run(cx, &config, command).await,
         Some(Command::Keys(command)) => return keys::run(cx, &config, command).await,
+        Some(Command::Audit(args)) => return audit::run(cx, &config, args).await,
         Some(Command::Setup(_)) | None => {}
     }
     if args.check {
@@ -131,7 +137,11 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         .with_hint("set `BLUE_BROKER_DATA` or `HOME`")
     })?;
     Config::read(&given, &home).map_err(|faults| {
-        ToolError::new(ErrorCode::Config, faults.to_string())
+        let message = match faults.0.as_slice() {
+            [one] => one.to_string(),
+            all => format!("{} settings are wrong or missing:\n{faults}", all.len()),
+        };
+        ToolError::new(ErrorCode::Config, message)
             .with_hint("`docs/configuration.md` lists every setting")
     })
 }

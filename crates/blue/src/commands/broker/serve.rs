@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blue_broker::{Broker, Build, Parts, StartError, SystemRng, config::Config};
-use blue_core::{clock::SystemClock, http::Http};
+use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
@@ -17,23 +17,9 @@ use crate::{
 /// Run the broker until Ctrl-C or a polite kill
 pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
-    let http = cx.env.http()?;
-    let tools = Tools::new(
-        Http::new(http.clone()),
-        Arc::new(SystemClock),
-        cx.env.allow()?,
-    )?;
-    let parts = Parts {
-        clock: Arc::new(SystemClock),
-        rng: Arc::new(SystemRng::default()),
-        http,
-        backend: Arc::new(tools),
-        build: Build {
-            version: BUILD.version.to_owned(),
-            git: BUILD.commit.unwrap_or_default().to_owned(),
-        },
-    };
-    let broker = Broker::build(config, parts).await.map_err(not_started)?;
+    let broker = Broker::build(config, parts(cx)?)
+        .await
+        .map_err(not_started)?;
     let printed = cx.screen.show(&Ready {
         url: broker.public_url().origin().to_owned(),
         listen: broker.address().to_string(),
@@ -45,7 +31,23 @@ pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
     printed.map_err(Stop::Output)
 }
 
-fn not_started(error: StartError) -> ToolError {
+/// What a broker of this program works with
+pub(super) fn parts(cx: &Cx) -> Result<Parts, ToolError> {
+    let http = cx.env.http()?;
+    let tools = Tools::new(http.clone(), Arc::new(SystemClock), cx.env.allow()?)?;
+    Ok(Parts {
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng::default()),
+        http,
+        backend: Arc::new(tools),
+        build: Build {
+            version: BUILD.version.to_owned(),
+            git: BUILD.commit.unwrap_or_default().to_owned(),
+        },
+    })
+}
+
+pub(super) fn not_started(error: StartError) -> ToolError {
     let hint = match &error {
         StartError::Folder { .. } => Some("choose another folder with `--data`"),
         StartError::Listen { .. } => Some("choose another address with `--listen`"),

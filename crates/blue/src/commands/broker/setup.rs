@@ -110,12 +110,13 @@ fn listen(public: &PublicUrl) -> Option<String> {
 
 /// What the forge says of the new application
 #[derive(Deserialize)]
-struct Made {
-    client_id: String,
-    client_secret: String,
+pub(super) struct Made {
+    pub(super) client_id: String,
+    pub(super) client_secret: String,
 }
 
-async fn create(
+/// Create the application at the forge
+pub(super) async fn create(
     http: &Http,
     forge: &ForgeUrl,
     token: Secret,

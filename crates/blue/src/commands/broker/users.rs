@@ -3,7 +3,7 @@
 use blue_broker::{UserLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended};
+use super::admin::{self, Ended, Sure};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Revoke {
         /// Login or id of the person
         user: String,
+        #[command(flatten)]
+        sure: Sure,
     },
 }
 
@@ -28,7 +30,8 @@ pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<()
             let users = admin.users().await.map_err(admin::failed)?;
             cx.screen.show(&List { users })
         }
-        Command::Revoke { user } => {
+        Command::Revoke { user, sure } => {
+            sure.ask(cx, "revoke user", &user)?;
             let grants = admin.revoke_user(&user).await.map_err(admin::failed)?;
             cx.screen.show(&Ended {
                 revoked: user,

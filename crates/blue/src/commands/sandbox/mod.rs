@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use blue_sandbox::{Config, Flavor, Seed};
 use blue_tools::{ErrorCode, ToolError};
 pub(super) use listen::Listen;
-pub(super) use serve::{Asked, Ready, serve};
+pub(super) use serve::{Asked, Ready, Running};
 
 use super::{Cx, Stop};
 use crate::render::{Page, Report, Style};
@@ -63,7 +63,11 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         faults: args.faults,
         ..Config::default()
     };
-    serve(cx, config, |ready| ready).await
+    let mut running = Running::start(cx, config).await?;
+    let ready = running.ready();
+    let done = running.until_stopped(cx, &ready).await;
+    running.shutdown().await;
+    done
 }
 
 fn seed(cx: &Cx, text: &str) -> Result<Seed, ToolError> {

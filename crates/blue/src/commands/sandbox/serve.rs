@@ -57,27 +57,41 @@ impl Ready {
     }
 }
 
-/// Run a sandbox until Ctrl-C or a polite kill; `told` makes what is printed once it is ready
-pub(crate) async fn serve<R: Report>(
-    cx: &Cx,
-    config: Config,
-    told: impl FnOnce(Ready) -> R,
-) -> Result<(), Stop> {
-    // Before the port is open: a signal that comes early must not kill a half-made sandbox.
-    let mut asked = Asked::listen()?;
-    let public = !config.listen.ip().is_loopback();
-    let sandbox = Sandbox::start(config).await.map_err(not_started)?;
-    if public {
-        let text = "everybody who can reach this machine can reach the sandbox, and whoever has \
-                    the tokens below can change all of it";
-        cx.screen.warn(text).map_err(Stop::Output)?;
+/// A sandbox that runs until Ctrl-C or a polite kill
+#[derive(Debug)]
+pub(crate) struct Running {
+    sandbox: Sandbox,
+    asked: Asked,
+}
+
+impl Running {
+    pub(crate) async fn start(cx: &Cx, config: Config) -> Result<Self, Stop> {
+        // Before the port is open: a signal that comes early must not kill a half-made sandbox.
+        let asked = Asked::listen()?;
+        let public = !config.listen.ip().is_loopback();
+        let sandbox = Sandbox::start(config).await.map_err(not_started)?;
+        if public {
+            let text = "everybody who can reach this machine can reach the sandbox, and whoever \
+                        has the tokens below can change all of it";
+            cx.screen.warn(text).map_err(Stop::Output)?;
+        }
+        Ok(Self { sandbox, asked })
     }
-    let printed = cx.screen.show(&told(Ready::of(&sandbox)));
-    if printed.is_ok() {
-        asked.stop().await;
+
+    pub(crate) fn ready(&self) -> Ready {
+        Ready::of(&self.sandbox)
     }
-    sandbox.shutdown().await;
-    printed.map_err(Stop::Output)
+
+    /// Say that it is ready, and wait until it is asked to stop
+    pub(crate) async fn until_stopped<R: Report>(&mut self, cx: &Cx, told: &R) -> Result<(), Stop> {
+        cx.screen.show(told).map_err(Stop::Output)?;
+        self.asked.stop().await;
+        Ok(())
+    }
+
+    pub(crate) async fn shutdown(self) {
+        self.sandbox.shutdown().await;
+    }
 }
 
 fn not_started(error: Error) -> ToolError {

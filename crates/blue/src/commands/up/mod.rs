@@ -2,32 +2,47 @@
 
 mod clients;
 
+use blue_broker::config::ForgeUrl;
+use blue_core::secret::Secret;
 use blue_sandbox::{Config, Seed};
 use clients::{Lines, Server};
 use serde::Serialize;
 
 use super::{
     Cx, Stop,
-    sandbox::{Listen, Ready, serve},
+    broker::Beside,
+    sandbox::{Listen, Ready, Running},
 };
 use crate::render::{Page, Report, Style};
 
-/// Start a forge to play with: demo users and repositories, nothing to configure
+/// Start a forge to play with, and a broker in front of it: nothing to configure
 ///
-/// Runs the sandbox forge with its demo on this machine and says what to try next, also the one line
-/// that adds it to an agent. Nothing is kept when it stops.
+/// Runs the sandbox forge with its demo on this machine and says what to try next: commands, the one
+/// line that adds it to an agent, and the address where remote MCP clients sign in. Nothing is kept
+/// when it stops.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Address and port; anything but this machine itself gets a warning
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = Listen::parse)]
     listen: Listen,
+    /// Address and port of the broker; it stays on this machine
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = here)]
+    broker: Listen,
+}
+
+fn here(text: &str) -> Result<Listen, String> {
+    let listen = Listen::parse(text)?;
+    if listen.address().ip().is_loopback() {
+        return Ok(listen);
+    }
+    Err("sign-in without TLS is for this machine only; see `blue broker`".to_owned())
 }
 
 const EXAMPLES: &str = "\
 Examples:
   blue up
-  blue up --listen 3000";
+  blue up --listen 3000 --broker 8080";
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     let config = Config {
@@ -35,26 +50,52 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         seed: Seed::Demo,
         ..Config::default()
     };
-    let program = cx.env.program();
-    let file = cx.env.program_file();
-    serve(cx, config, |ready| {
-        // The first user is the admin; work is done as somebody else where there is one.
-        let worker = ready.users.iter().find(|user| !user.admin);
-        let token = worker.or(ready.users.first()).map(|user| &user.token);
-        let token = token.cloned().unwrap_or_default();
-        let server = Server {
-            program: file,
-            url: ready.url.clone(),
-            token: token.clone(),
-        };
-        Up {
-            ready,
-            add_to: server.lines(),
-            token,
-            program,
+    let mut running = Running::start(cx, config).await?;
+    let ready = running.ready();
+    let broker = match beside(cx, &ready, args.broker).await {
+        Ok(broker) => broker,
+        Err(stop) => {
+            running.shutdown().await;
+            return Err(stop);
         }
-    })
-    .await
+    };
+    // The first user is the admin; work is done as somebody else where there is one.
+    let worker = ready.users.iter().find(|user| !user.admin);
+    let token = worker.or(ready.users.first()).map(|user| &user.token);
+    let token = token.cloned().unwrap_or_default();
+    let server = Server {
+        program: cx.env.program_file(),
+        url: ready.url.clone(),
+        token: token.clone(),
+    };
+    let up = Up {
+        ready,
+        mcp_url: broker.as_ref().map(Beside::mcp_url),
+        add_to: server.lines(),
+        token,
+        program: cx.env.program(),
+    };
+    let done = running.until_stopped(cx, &up).await;
+    if let Some(broker) = broker {
+        broker.shutdown().await;
+    }
+    running.shutdown().await;
+    done
+}
+
+/// The broker in front of the sandbox, where people can sign in there without TLS
+async fn beside(cx: &Cx, ready: &Ready, listen: Listen) -> Result<Option<Beside>, Stop> {
+    if ForgeUrl::parse(&ready.url).is_err() {
+        let text = "no broker is started: people sign in through it only where the forge has TLS \
+                    or is on this machine";
+        cx.screen.warn(text).map_err(Stop::Output)?;
+        return Ok(None);
+    }
+    let admin = ready.users.iter().find(|user| user.admin);
+    let admin = admin.map(|user| Secret::new(&user.token));
+    let admin = admin.unwrap_or_else(|| Secret::new(""));
+    let broker = Beside::start(cx, &ready.url, admin, listen.address()).await?;
+    Ok(Some(broker))
 }
 
 /// The same object as of `blue sandbox` and the lines for agents, with another page
@@ -62,6 +103,9 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 struct Up {
     #[serde(flatten)]
     ready: Ready,
+    /// Where remote clients sign in
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_url: Option<String>,
     add_to: Lines,
     #[serde(skip)]
     token: String,
@@ -73,6 +117,7 @@ impl Report for Up {
     fn page(&self, page: &mut Page) {
         let Self {
             ready,
+            mcp_url,
             add_to,
             token,
             program,
@@ -105,6 +150,17 @@ impl Report for Up {
             ("Cursor", &add_to.cursor),
         ] {
             page.line(agent, Style::Dim).code(line);
+        }
+        if let Some(url) = mcp_url {
+            page.blank()
+                .line(
+                    "Or let a client sign in as one of these users, as remote clients do:",
+                    Style::Plain,
+                )
+                .code(&format!(
+                    "claude mcp add --transport http blue-remote {url}"
+                ))
+                .code(&format!("npx mcp-remote {url}"));
         }
         page.blank()
             .line("Ctrl-C stops it; nothing is kept.", Style::Dim);

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod agents;
+#[cfg(unix)]
+mod broker;
 mod detect;
 mod output;
 mod sandbox;

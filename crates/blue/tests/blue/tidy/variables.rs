@@ -77,7 +77,7 @@ fn is_variable(text: &str) -> bool {
     // Built in by build.rs, not read when the program runs.
     let built_in = text.starts_with("BLUE_BUILD_") || text.starts_with("CARGO_");
     let ends = ["_TOKEN", "_TOKEN_FILE", "_URL", "_PROXY"];
-    let whole = !text.starts_with('_');
+    let whole = !text.starts_with('_') && !text.ends_with('_');
     upper
         && whole
         && !built_in

@@ -1,0 +1,125 @@
+//! The master keys of a broker that runs, while an admin may replace them
+//!
+//! A rotation writes the file before any row needs the new key. So whoever meets a key that is not
+//! known reads the file again, and nothing has to be restarted.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{
+    file,
+    keyring::{KeyRing, Purpose, WrappedKey},
+    seal::{Bound, DataKey, SealError},
+};
+use crate::{config::KeyFile, rng::Rng};
+
+/// The keys as the file last had them
+#[derive(Debug)]
+pub(crate) struct Keys {
+    file: KeyFile,
+    ring: RwLock<Arc<KeyRing>>,
+}
+
+impl Keys {
+    pub(crate) fn new(file: KeyFile, ring: KeyRing) -> Self {
+        Self {
+            file,
+            ring: RwLock::new(Arc::new(ring)),
+        }
+    }
+
+    fn ring(&self) -> Arc<KeyRing> {
+        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Read the file again; what is wrong with it is told, and the keys stay as they were
+    pub(crate) fn look_again(&self) {
+        let read = match file::read(self.file.path()) {
+            Ok(read) => read,
+            Err(error) => {
+                let why = &error as &dyn std::error::Error;
+                tracing::warn!(error = why, "the key file could not be read again");
+                return;
+            }
+        };
+        let known = self.ring();
+        if read.ids() == known.ids() {
+            return;
+        }
+        // A key that was taken out may still be needed by what runs; it goes at the next start.
+        let read = read.with_older(&known);
+        tracing::info!(ids = ?read.ids(), "the master keys changed");
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
+    }
+
+    pub(crate) fn wrap(&self, rng: &dyn Rng, key: &DataKey, bound: &Bound) -> WrappedKey {
+        self.ring().wrap(rng, key, bound)
+    }
+
+    pub(crate) fn unwrap(&self, wrapped: &WrappedKey, bound: &Bound) -> Result<DataKey, SealError> {
+        if !self.ring().ids().contains(&wrapped.key_id.as_str()) {
+            self.look_again();
+        }
+        self.ring().unwrap(wrapped, bound)
+    }
+
+    /// A name that says with which key [`Self::derived`] makes what belongs to it
+    pub(crate) fn named(&self, id: &str) -> String {
+        self.ring().named(id)
+    }
+
+    /// 32 bytes that only these keys can make again from `context`
+    pub(crate) fn derived(&self, purpose: Purpose, context: &str) -> [u8; 32] {
+        self.ring().derived(purpose, context)
+    }
+
+    /// The same with each key that there is, the active one first
+    pub(crate) fn derived_by_each(&self, purpose: Purpose, context: &str) -> Vec<[u8; 32]> {
+        self.ring().derived_by_each(purpose, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::SystemRng;
+
+    #[test]
+    fn a_rotation_beside_a_running_broker_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, rng) = (KeyFile::Own(dir.path().join("keys")), SystemRng::default());
+        let ring = file::load_or_make(&file, &rng, None).unwrap();
+        let keys = Keys::new(file.clone(), ring.clone());
+        let begun = keys.named("an-id");
+        let code = keys.derived(Purpose::Code, &begun);
+        let rotated = ring.rotated(&rng);
+        file::write(file.path(), &rotated).unwrap();
+        let place = Bound::to("users").and("1");
+        let wrapped = rotated.wrap(&rng, &DataKey::new(&rng), &place);
+        assert!(keys.unwrap(&wrapped, &place).is_ok());
+        assert_eq!(keys.ring().ids(), rotated.ids());
+        // What was begun before goes on, and what begins now uses the new key.
+        assert_eq!(keys.derived(Purpose::Code, &begun), code);
+        assert_ne!(keys.named("an-id"), begun);
+        assert!(keys.derived_by_each(Purpose::Form, "x").len() == 2);
+    }
+
+    #[test]
+    fn a_file_that_is_broken_or_gone_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, rng) = (KeyFile::Own(dir.path().join("keys")), SystemRng::default());
+        let ring = file::load_or_make(&file, &rng, None).unwrap();
+        let keys = Keys::new(file.clone(), ring.clone());
+        for text in ["", "hunter2"] {
+            std::fs::write(file.path(), text).unwrap();
+            keys.look_again();
+            assert_eq!(keys.ring().ids(), ring.ids());
+        }
+        std::fs::remove_file(file.path()).unwrap();
+        keys.look_again();
+        assert_eq!(keys.ring().ids(), ring.ids());
+        // Nor does one without the key that is in use.
+        file::write(file.path(), &ring.rotated(&rng).only_active()).unwrap();
+        keys.look_again();
+        assert_eq!(keys.ring().ids().len(), 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! Connections: taken, held to a time, ended
+//!
+//! A client that sends its request byte by byte must not hold a connection for ever.
+
+use std::{convert::Infallible, net::SocketAddr, pin::pin, time::Duration};
+
+use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Longest that a client may take to send the head of a request, and to send the next one
+pub(crate) const HEAD: Duration = Duration::from_secs(30);
+
+/// Answer until `stop`, then let what runs come to its end; dropped, it cuts everything off
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    head: Duration,
+    stop: CancellationToken,
+) {
+    let mut open = JoinSet::new();
+    loop {
+        let taken = tokio::select! {
+            () = stop.cancelled() => break,
+            // Ended ones are forgotten, or they would be kept until the end.
+            Some(_) = open.join_next() => continue,
+            taken = listener.accept() => taken,
+        };
+        match taken {
+            Ok((socket, from)) => {
+                // Small answers must not wait for more to send; a socket that refuses is only slower.
+                let _ = socket.set_nodelay(true);
+                open.spawn(connection(socket, from, router.clone(), head, stop.clone()));
+            }
+            // Out of files, most likely: some will be closed.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop(listener);
+    while open.join_next().await.is_some() {}
+}
+
+async fn connection(
+    socket: TcpStream,
+    from: SocketAddr,
+    router: Router,
+    head: Duration,
+    stop: CancellationToken,
+) {
+    let inner = TowerToHyperService::new(router);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(from));
+        let answer = hyper::service::Service::call(&inner, request);
+        async move { Ok::<_, Infallible>(answer.await?) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head)
+        .serve_connection(TokioIo::new(socket), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return noted(ended),
+        () = stop.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    noted(connection.await);
+}
+
+/// Clients break off all the time
+fn noted(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    async fn started(head: Duration) -> (SocketAddr, CancellationToken) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let from = |ConnectInfo(from): ConnectInfo<SocketAddr>| async move { from.to_string() };
+        let router = Router::new().route("/", get(from));
+        tokio::spawn(serve(listener, router, head, stop.clone()));
+        (address, stop)
+    }
+
+    #[tokio::test]
+    async fn a_head_that_comes_byte_by_byte_is_cut_off() {
+        let (address, _stop) = started(Duration::from_millis(200)).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let start = Instant::now();
+        socket
+            .write_all(b"GET / HTTP/1.1\r\nHost: x")
+            .await
+            .unwrap();
+        let mut said = Vec::new();
+        // Ends, with a word or without.
+        let _ = socket.read_to_end(&mut said).await;
+        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(!said.starts_with(b"HTTP/1.1 200"), "{said:?}");
+    }
+
+    #[tokio::test]
+    async fn a_whole_request_is_answered_and_knows_who_asks() {
+        let (address, stop) = started(HEAD).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let own = socket.local_addr().unwrap().to_string();
+        socket
+            .write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        let mut said = String::new();
+        socket.read_to_string(&mut said).await.unwrap();
+        assert!(said.ends_with(&own), "{said}");
+        stop.cancel();
+    }
+}

@@ -1,0 +1,118 @@
+//! `blue broker` from nothing to a server that answers, and the broker of `blue up`
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt as _,
+};
+
+use serde_json::Value;
+
+use super::{Blue, sandbox::Running};
+
+#[test]
+fn all_faults_are_said_in_one_go_and_nothing_is_made() {
+    let blue = Blue::new().var("BLUE_BROKER_PUBLIK_URL", "https://broker.example.org");
+    let args = ["broker", "--listen", "nonsense", "--forge-scopes", "admin"];
+    let ran = blue.run(&args);
+    assert_eq!(ran.code, Some(64), "{ran}");
+    for fault in [
+        "BLUE_BROKER_PUBLIK_URL: there is no such setting",
+        "BLUE_BROKER_PUBLIC_URL: missing",
+        "BLUE_BROKER_FORGE_URL: missing",
+        "BLUE_BROKER_CLIENT_ID: missing",
+        "BLUE_BROKER_CLIENT_SECRET: missing",
+        "--listen: an address is like",
+        "--forge-scopes: `admin` is not a scope",
+    ] {
+        let line = |line: &str| line.trim_start().starts_with(fault);
+        assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
+    }
+    assert!(!blue.home().join(".blue").exists());
+}
+
+#[test]
+fn an_admin_goes_from_nothing_to_a_broker_that_answers() {
+    let blue = Blue::new();
+    let forge = Running::start(&blue, &["sandbox", "--json", "--seed", "demo"]);
+    std::fs::write(blue.home().join("token"), forge.token(0)).unwrap();
+    let public = format!("http://127.0.0.1:{}", free_port());
+    let setup = ["broker", "setup", "--admin-token-file", "token", "--json"];
+    let address = ["--forge", forge.url(), "--public-url", &public];
+    let made = blue.run(&[&setup[..], &address].concat()).success().json();
+    assert_eq!(made["redirect_uri"], format!("{public}/oauth/callback"));
+    let secret = std::fs::metadata(blue.home().join("broker.secret")).unwrap();
+    assert_eq!(secret.permissions().mode() & 0o777, 0o600);
+    let again = blue.run(&[&setup[..], &address].concat());
+    assert_eq!(again.code, Some(1), "files are not overwritten: {again}");
+
+    let with = |args: &[&str]| {
+        let file = ["--config", "broker.toml", "--json"];
+        blue.run(&[&["broker"], args, &file].concat())
+    };
+    with(&["--check"]).success();
+    assert!(
+        !blue.home().join(".blue/broker").exists(),
+        "a check makes nothing"
+    );
+    let serve = ["broker", "--config", "broker.toml", "--json"];
+    let broker = Running::start(&blue, &serve);
+    assert_eq!(broker.url(), public);
+    let health = get(broker.address(), "/healthz");
+    assert!(health.starts_with("HTTP/1.1 200"), "{health}");
+
+    let doctor = with(&["doctor"]).success().json();
+    let checks = doctor["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().all(|check| check["state"] != "bad"),
+        "{doctor}"
+    );
+    for list in ["clients", "users", "grants"] {
+        let rows = with(&[list, "list"]).success().json();
+        assert_eq!(rows[list], Value::Array(Vec::new()), "{rows}");
+    }
+}
+
+#[test]
+fn up_starts_a_broker_that_clients_find_by_themselves() {
+    let blue = Blue::new();
+    let up = Running::start(&blue, &["up", "--json"]);
+    let url = up.ready()["mcp_url"].as_str().unwrap();
+    let address = url.strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/mcp").unwrap();
+    let refused = get(address, "/mcp");
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    let (_, metadata) = refused.split_once("resource_metadata=\"").unwrap();
+    let (metadata, _) = metadata.split_once('"').unwrap();
+    let path = metadata.strip_prefix(&format!("http://{address}")).unwrap();
+    let answer = get(address, path);
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["resource"], url);
+    let ready = get(address, "/readyz");
+    assert!(
+        ready.starts_with("HTTP/1.1 200"),
+        "the forge is reached: {ready}"
+    );
+}
+
+#[test]
+fn the_broker_of_up_stays_on_this_machine() {
+    let ran = Blue::new().run(&["up", "--broker", "0.0.0.0:0"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("for this machine only"), "{ran}");
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
