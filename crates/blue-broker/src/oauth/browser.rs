@@ -60,16 +60,18 @@ pub(super) fn rebind(id: &str, secret: &str) -> HeaderValue {
 
 /// Whether a post comes from a page of ours, as far as the browser says
 ///
-/// Every browser sends `Origin` with a post, so that one must be there and be ours; `null` is
-/// nobody of ours, for pages with forms let their origin be known. Another port of this machine is
-/// `same-site` and has all the cookies, so that is not enough. `Sec-Fetch-Site` does not come over
-/// plain HTTP, and may be absent.
+/// Every browser sends `Origin` with a post, and it must be ours; `null` is nobody of ours, for
+/// pages with forms let their origin be known. Another port of this machine is `same-site` and has
+/// all the cookies, so that is not enough. `Sec-Fetch-Site` does not come over plain HTTP, and may
+/// be absent. What sends neither is no browser: nobody can lead it here from another page, and it
+/// still needs the cookie and the form token.
 pub(crate) fn is_own_page(app: &App, headers: &HeaderMap) -> bool {
     let only = |name: &str, wanted: &str| {
         let mut all = headers.get_all(name).iter();
         all.all(|value| value.as_bytes() == wanted.as_bytes())
     };
-    headers.contains_key(header::ORIGIN)
+    let is_browser = headers.contains_key("sec-fetch-site");
+    (headers.contains_key(header::ORIGIN) || !is_browser)
         && only("origin", app.config.public_url.origin())
         && only("sec-fetch-site", "same-origin")
 }

@@ -44,7 +44,6 @@ async fn an_answer_that_is_not_of_our_page_counts_for_nothing() {
         &[("origin", &own), ("sec-fetch-site", "none")],
         &[("sec-fetch-site", "cross-site")],
         &[("sec-fetch-site", "same-origin")],
-        &[],
     ] {
         let url = setup.at("/oauth/consent");
         let page = browser.post_with(&setup, &url, &form, headers).await;
@@ -55,19 +54,19 @@ async fn an_answer_that_is_not_of_our_page_counts_for_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_says_where_its_form_is_from_may_answer() {
+async fn a_browser_without_tls_and_a_program_that_is_none_may_answer() {
     let setup = Setup::with_app().await;
-    let mut browser = Browser::default();
-    let asked = browser.asked(&setup, &good("tool")).await;
-    let hidden = asked.hidden();
-    let mut form = pairs(&hidden);
-    form.push(("answer", "approve"));
-    // As curl does it with `-H "Origin: …"`; and no browser sends more over plain HTTP.
     let own = setup.at("");
-    let headers = [("origin", own.as_str())];
-    let url = setup.at("/oauth/consent");
-    let page = browser.post_with(&setup, &url, &form, &headers).await;
-    assert_eq!(page.status, 303);
+    for headers in [&[("origin", own.as_str())][..], &[]] {
+        let mut browser = Browser::default();
+        let asked = browser.asked(&setup, &good("tool")).await;
+        let hidden = asked.hidden();
+        let mut form = pairs(&hidden);
+        form.push(("answer", "approve"));
+        let url = setup.at("/oauth/consent");
+        let page = browser.post_with(&setup, &url, &form, headers).await;
+        assert_eq!(page.status, 303, "{headers:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
