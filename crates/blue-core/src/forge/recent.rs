@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::model::{Branch, PrState, PullRequest, RepoId, Sha};
 
 /// How long what can change is believed
-const FRESH: Duration = Duration::from_secs(60);
+const FRESH: Duration = Duration::from_mins(1);
 /// Entries of one kind; it starts afresh then
 const MOST: usize = 512;
 
@@ -173,9 +173,13 @@ impl Recent {
         parents.is_some_and(|parents| parents.contains(parent))
     }
 
-    pub(crate) fn saw_merge(&self, repo: &RepoId, branch: &str, head: &Sha) {
-        let key = (repo.clone(), branch.to_owned(), head.clone());
-        self.kept().merged.keep(key, ());
+    /// The forge took a merge that was pinned to this head
+    pub(crate) fn saw_merge(&self, repo: &RepoId, number: u64, pin: &Sha) {
+        let open = self.open_at(repo, number, pin);
+        if let Some(branch) = open.and_then(|open| open.own_branch) {
+            let key = (repo.clone(), branch, pin.clone());
+            self.kept().merged.keep(key, ());
+        }
     }
 
     pub(crate) fn was_merged(&self, repo: &RepoId, branch: &str, head: &Sha) -> bool {
@@ -187,9 +191,38 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forge::model::{Mergeable, PrSide};
 
     fn repo() -> RepoId {
         RepoId::parse("a", "b").unwrap()
+    }
+
+    /// From `topic` to `main`
+    fn pr() -> PullRequest {
+        let side = |branch: &str| PrSide {
+            branch: branch.to_owned(),
+            sha: Some(sha("c")),
+            repo: Some(repo()),
+        };
+        PullRequest {
+            number: 7,
+            title: String::new(),
+            body: String::new(),
+            state: PrState::Open,
+            draft: false,
+            head: side("topic"),
+            base: side("main"),
+            mergeable: Mergeable::Unknown,
+            merge_base: None,
+            blocked: false,
+            archived: false,
+            merge_sha: None,
+            changed_files: None,
+            author: String::new(),
+            created: None,
+            updated: None,
+            html_url: String::new(),
+        }
     }
 
     fn sha(digit: &str) -> Sha {
@@ -213,14 +246,17 @@ mod tests {
         recent.saw_default(&repo(), "main", false);
         recent.saw_file(&repo(), "a.txt", &sha("a"));
         recent.saw_commit(&sha("c"), vec![sha("b")]);
-        recent.saw_merge(&repo(), "topic", &sha("c"));
+        recent.saw_pr(&repo(), &pr());
+        recent.saw_merge(&repo(), 7, &sha("b"));
+        assert!(!recent.was_merged(&repo(), "topic", &sha("b")));
+        recent.saw_merge(&repo(), 7, &sha("c"));
         assert_eq!(recent.default_branch(&repo()).as_deref(), Some("main"));
         assert_eq!(recent.file(&repo(), "a.txt"), Some(sha("a")));
         assert_eq!(recent.file(&repo(), "b.txt"), None);
         assert!(recent.is_parent(&sha("b"), &sha("c")));
         assert!(!recent.is_parent(&sha("c"), &sha("b")));
         assert!(recent.was_merged(&repo(), "topic", &sha("c")));
-        assert!(!recent.was_merged(&repo(), "topic", &sha("b")));
+        assert!(!recent.was_merged(&repo(), "main", &sha("c")));
     }
 
     #[test]

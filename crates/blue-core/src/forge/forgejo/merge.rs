@@ -172,7 +172,12 @@ impl Forgejo {
         loop {
             let looked = known.is_some();
             let refusal = match self.try_merge(repo, number, known.as_ref(), opts).await {
-                Ok(None) => return self.merged(repo, number, known, opts, false).await,
+                Ok(None) => {
+                    if let Some(pin) = &opts.head_sha {
+                        self.recent.saw_merge(repo, number, pin);
+                    }
+                    return self.merged(repo, number, known, opts, false).await;
+                }
                 Ok(Some(outcome)) => return Ok(outcome),
                 Err(refusal) => refusal,
             };
@@ -337,12 +342,6 @@ impl Forgejo {
                 branch_deleted: false,
             });
         };
-        // The server took the pin, so this commit was the head; later it may show another.
-        if let Some(pin) = opts.head_sha.as_ref().filter(|_| !already)
-            && pr.head.repo.as_ref().is_none_or(|head| head == repo)
-        {
-            self.recent.saw_merge(repo, &pr.head.branch, pin);
-        }
         let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
         Ok(MergeOutcome::Merged {
             sha: pr.merge_sha,

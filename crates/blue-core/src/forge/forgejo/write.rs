@@ -161,9 +161,10 @@ impl Forgejo {
         if base == "HEAD" {
             let moves = |change: &FileChange| matches!(change, FileChange::Rename { .. });
             let needed = opts.expected_head.is_some() || opts.changes.iter().any(moves);
-            let at = match needed {
-                true => Some(self.head_of_default(repo).await?.0),
-                false => None,
+            let at = if needed {
+                Some(self.head_of_default(repo).await?.0)
+            } else {
+                None
             };
             return Ok(Place::From { base: None, at });
         }

@@ -73,7 +73,10 @@ impl GitHub {
                     .ok()
                     .and_then(|m| m.sha)
                     .map(|s| s.0);
-                return Ok(self.merged(repo, number, pull, sha, opts).await);
+                if let Some(pin) = &opts.head_sha {
+                    self.recent.saw_merge(repo, number, pin);
+                }
+                return Ok(self.merged(pull, sha, opts).await);
             }
             // Whatever was said, the pull request itself knows whether it happened.
             let now = match self.known_pull(repo, number, end).await {
@@ -88,7 +91,7 @@ impl GitHub {
                     return Ok(self.already(now, opts).await);
                 }
                 let sha = now.merge_commit_sha.clone().map(|s| s.0);
-                return Ok(self.merged(repo, number, Some(now), sha, opts).await);
+                return Ok(self.merged(Some(now), sha, opts).await);
             }
             let answer = result?;
             let status = answer.status.as_u16();
@@ -118,18 +121,10 @@ impl GitHub {
     /// The merge is done; a branch that stays is no reason to call it failed
     async fn merged(
         &self,
-        repo: &RepoId,
-        number: u64,
         pull: Option<WirePull>,
         sha: Option<Sha>,
         opts: &MergeOpts,
     ) -> MergeOutcome {
-        if let Some(pin) = &opts.head_sha
-            && let Some(seen) = self.recent.open_at(repo, number, pin)
-            && let Some(branch) = seen.own_branch
-        {
-            self.recent.saw_merge(repo, &branch, pin);
-        }
         let merged = |branch_deleted| MergeOutcome::Merged {
             sha,
             already: false,
