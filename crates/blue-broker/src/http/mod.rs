@@ -23,6 +23,7 @@ use axum::{
 
 pub(crate) use bearer::{Passes, REMEMBERED};
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
+pub(crate) use health::Seen;
 pub(crate) use request::RequestId;
 pub(crate) use serve::{HEAD, serve};
 
