@@ -75,7 +75,7 @@ go -d "code_challenge=$challenge" -d code_challenge_method=S256 --data-urlencode
 ask "$(onward "$broker")"
 wants 200 'the page that asks'
 grep -q 'curl' "$dir/body" || die 'it does not say who asks'
-ask "$broker/oauth/consent" -H "origin: $broker" --data-urlencode "tx=$(hidden tx)" --data-urlencode "token=$(hidden token)" -d answer=approve
+ask "$broker/oauth/consent" --data-urlencode "tx=$(hidden tx)" --data-urlencode "token=$(hidden token)" -d answer=approve
 wants 303 'the answer'
 ask "$(onward "$broker")"
 wants 200 'on to the forge'
