@@ -246,6 +246,9 @@ impl Forgejo {
     ) -> Result<Vec<Entry>> {
         let path = checked_path(path.trim_end_matches('/'))?;
         let commit = self.commit_for(repo, rev).await?;
+        if let Some(entries) = self.tree_at(repo, path, commit.as_ref()).await? {
+            return Ok(entries);
+        }
         match self.look_at(repo, path, commit.as_ref()).await? {
             At::Dir(rows) => rows.into_iter().map(|row| self.entry_of(row)).collect(),
             At::Entry(entry) => Err(ForgeError::not_a_directory(entry.kind())),

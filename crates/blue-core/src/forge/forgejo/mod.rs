@@ -17,6 +17,7 @@ mod status;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod wire;
 mod write;
 mod write_at_once;
