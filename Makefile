@@ -6,10 +6,10 @@ BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
 export BLUE_TEST_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist test lint fmt doc deny e2e bench up ci
+.PHONY: help build dist test lint fmt doc deny e2e coverage bench up ci
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the program (target/release/blue)
 	$(CARGO) build --locked --release -p blue
@@ -41,6 +41,14 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	e2e/store
 	e2e/mcp/run
 	e2e/broker/run
+	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
+
+# Not by llvm-tools, which not every toolchain can have: the reader of profiles is in the tool.
+coverage: ## Measure which lines of the broker's handlers its tests reach; under 80 % fails
+	tarpaulin=$$(e2e/install/cargo-tarpaulin.sh) && "$$tarpaulin" tarpaulin --locked --engine llvm \
+		--packages blue-broker --skip-clean --target-dir target/coverage --fail-under 80 \
+		--include-files 'crates/blue-broker/src/oauth/*' 'crates/blue-broker/src/http/*' \
+		--exclude-files '*/tests.rs' --out stdout
 
 bench: ## Measure, against peers where there are any
 	bench/run

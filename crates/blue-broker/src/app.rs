@@ -11,7 +11,7 @@ use crate::{
     broker::Build,
     config::Config,
     crypto::Keys,
-    http::Passes,
+    http::{Passes, Seen},
     limits::Limits,
     oauth::cimd::Fetcher,
     rng::{self, Rng},
@@ -34,6 +34,8 @@ pub(crate) struct App {
     pub(crate) turns: Turns,
     /// Who came in lately
     pub(crate) passes: Passes,
+    /// When database and forge were last there
+    pub(crate) seen: Seen,
     pub(crate) backend: Arc<dyn Backend>,
     /// Reads what clients say of themselves at addresses of theirs
     pub(crate) documents: Fetcher,

@@ -12,7 +12,7 @@ use crate::{
     backend::Backend,
     config::{Config, PublicUrl},
     crypto::{self, KeyFileError, Keys},
-    http::{self, Passes},
+    http::{self, Passes, Seen},
     limits::Limits,
     oauth::cimd::Fetcher,
     rng::Rng,
@@ -130,6 +130,7 @@ impl Broker {
             http: Http::new(parts.http),
             turns: Turns::default(),
             passes: Passes::default(),
+            seen: Seen::default(),
             backend: parts.backend,
         });
         let stop = CancellationToken::new();

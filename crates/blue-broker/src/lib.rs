@@ -12,6 +12,8 @@ mod backend;
 mod broker;
 pub mod config;
 mod crypto;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 mod http;
 mod limits;
 mod oauth;

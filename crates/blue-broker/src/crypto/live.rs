@@ -87,11 +87,11 @@ mod tests {
     fn a_rotation_beside_a_running_broker_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let (file, rng) = (KeyFile::Own(dir.path().join("keys")), SystemRng::default());
-        let ring = file::load_or_make(&file, &rng, None).unwrap();
-        let keys = Keys::new(file.clone(), ring.clone());
+        let made = file::load_or_make(&file, &rng, None).unwrap();
+        let keys = Keys::new(file.clone(), made.clone());
         let begun = keys.named("an-id");
         let code = keys.derived(Purpose::Code, &begun);
-        let rotated = ring.rotated(&rng);
+        let rotated = made.rotated(&rng);
         file::write(file.path(), &rotated).unwrap();
         let place = Bound::to("users").and("1");
         let wrapped = rotated.wrap(&rng, &DataKey::new(&rng), &place);
@@ -107,18 +107,18 @@ mod tests {
     fn a_file_that_is_broken_or_gone_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (file, rng) = (KeyFile::Own(dir.path().join("keys")), SystemRng::default());
-        let ring = file::load_or_make(&file, &rng, None).unwrap();
-        let keys = Keys::new(file.clone(), ring.clone());
+        let made = file::load_or_make(&file, &rng, None).unwrap();
+        let keys = Keys::new(file.clone(), made.clone());
         for text in ["", "hunter2"] {
             std::fs::write(file.path(), text).unwrap();
             keys.look_again();
-            assert_eq!(keys.ring().ids(), ring.ids());
+            assert_eq!(keys.ring().ids(), made.ids());
         }
         std::fs::remove_file(file.path()).unwrap();
         keys.look_again();
-        assert_eq!(keys.ring().ids(), ring.ids());
+        assert_eq!(keys.ring().ids(), made.ids());
         // Nor does one without the key that is in use.
-        file::write(file.path(), &ring.rotated(&rng).only_active()).unwrap();
+        file::write(file.path(), &made.rotated(&rng).only_active()).unwrap();
         keys.look_again();
         assert_eq!(keys.ring().ids().len(), 2);
     }

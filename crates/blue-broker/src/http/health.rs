@@ -1,6 +1,9 @@
 //! `GET /healthz` and `GET /readyz`
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     extract::State,
@@ -9,7 +12,7 @@ use axum::{
 };
 use blue_core::http::Request;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::{sync::Mutex, time::timeout};
 
 use super::json as answer;
 use crate::app::App;
@@ -27,10 +30,30 @@ pub(super) async fn healthz(State(app): State<Arc<App>>) -> Response {
     answer(StatusCode::OK, &body)
 }
 
+/// What was found last, when all was well
+///
+/// Anybody may ask, and must not make us ask the forge as often as they like.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Mutex<Option<Instant>>);
+
+/// How long that counts
+const REMEMBERED: Duration = Duration::from_millis(500);
+
 /// Whether it can do its work: database and forge
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
-    let (database, forge) = tokio::join!(database(&app), forge(&app));
+    // One at a time: the others wait for what it finds.
+    let mut seen = app.seen.0.lock().await;
+    let recent = seen.is_some_and(|at| at.elapsed() < REMEMBERED);
+    let (database, forge) = if recent {
+        (true, true)
+    } else {
+        tokio::join!(database(&app), forge(&app))
+    };
     let ready = database && forge;
+    if !recent {
+        *seen = ready.then(Instant::now);
+    }
+    drop(seen);
     let word = |good| if good { "ok" } else { "failed" };
     let body = json!({
         "status": if ready { "ok" } else { "unavailable" },

@@ -21,8 +21,9 @@ use axum::{
     routing::{any, get, post},
 };
 
-pub(crate) use bearer::Passes;
+pub(crate) use bearer::{Passes, REMEMBERED};
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
+pub(crate) use health::Seen;
 pub(crate) use request::RequestId;
 pub(crate) use serve::{HEAD, serve};
 

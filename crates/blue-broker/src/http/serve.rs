@@ -2,7 +2,7 @@
 //!
 //! A client that sends its request byte by byte must not hold a connection for ever.
 
-use std::{convert::Infallible, net::SocketAddr, pin::pin, time::Duration};
+use std::{net::SocketAddr, pin::pin, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -62,8 +62,7 @@ async fn connection(
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(from));
-        let answer = hyper::service::Service::call(&inner, request);
-        async move { Ok::<_, Infallible>(answer.await?) }
+        hyper::service::Service::call(&inner, request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

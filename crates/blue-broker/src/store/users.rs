@@ -263,6 +263,23 @@ impl Store {
         }))
     }
 
+    /// Keep the right for longer; false if it is lost
+    pub(crate) async fn extend(&self, lease: &Lease, until: Timestamp) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE users SET lease_until = $4 \
+            WHERE id = $1 AND version = $2 AND lease_owner = $3";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(&lease.user)
+                .bind(lease.version)
+                .bind(&lease.owner)
+                .bind(ms(until))
+                .execute(on)
+                .await?
+                .rows_affected()
+                == 1
+        }))
+    }
+
     /// Write what the forge gave; false if the row was changed meanwhile, and then that is newer
     pub(crate) async fn refreshed(
         &self,

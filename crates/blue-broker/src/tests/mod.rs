@@ -2,6 +2,7 @@
 
 mod fresh;
 mod mcp;
+mod sweep;
 mod token;
 
 use std::{

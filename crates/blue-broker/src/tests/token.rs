@@ -352,8 +352,8 @@ async fn a_token_for_another_audience_is_refused() {
         access_expires_at: app.now() + Duration::from_hours(1),
         refresh_expires_at: app.now() + Duration::from_hours(1),
     };
-    let used = app.store.use_code(&hash, &grant, &pair, app.now()).await;
-    assert!(matches!(used.unwrap(), CodeUse::Issued));
+    let issued = app.store.use_code(&hash, &grant, &pair, app.now()).await;
+    assert!(matches!(issued.unwrap(), CodeUse::Issued));
     assert_eq!(world.call(&json!(access.expose())).await.0, 401);
     assert_eq!(world.refresh("tool", &json!(refresh.expose())).await.0, 400);
 }

@@ -6,15 +6,16 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
 use blue_core::secret::Secret;
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, interval_at, sleep};
 
-use super::{UpstreamError, account, refresh, vault};
+use super::{Tokens, UpstreamError, account, refresh, vault};
 use crate::{
     app::App,
     audit::Fields,
@@ -24,8 +25,10 @@ use crate::{
 
 /// A token that ends so soon is not handed out: the call it is for takes its time
 const MARGIN: Duration = Duration::from_mins(2);
-/// Longer than the forge may take to answer
-const LEASE: Duration = Duration::from_secs(30);
+/// How long others wait for a process that died while it asked; one that lives keeps asking for more
+const LEASE: Duration = Duration::from_secs(5);
+/// When it asks for more
+const EXTEND: Duration = Duration::from_secs(1);
 /// How long a caller waits for somebody else's refresh
 const PATIENCE: Duration = Duration::from_secs(25);
 const POLL: Duration = Duration::from_millis(50);
@@ -184,7 +187,7 @@ async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, F
             Seen::Ending(user, opened) => (user, opened),
         };
         let now = app.now();
-        let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
+        let until = lease_end(app);
         let Some(lease) = app.store.lease(&user, &app.id(), until, now).await? else {
             // Another replica is at it.
             if let Some(fresh) = last_moments(app, &user, &opened, refused) {
@@ -196,7 +199,7 @@ async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, F
             sleep(POLL).await;
             continue;
         };
-        match refresh(app, &opened.refresh).await {
+        match refresh_under(app, &lease, &opened.refresh).await {
             Ok(tokens) => {
                 let sealed = vault::seal(app, &user, user.version + 1, &tokens)?;
                 // Not written means that a sign-in came first; its tokens are newer.
@@ -222,6 +225,27 @@ async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, F
                 let left = last_moments(app, &user, &opened, refused);
                 return left.ok_or(FreshError::Unavailable(error));
             }
+        }
+    }
+}
+
+fn lease_end(app: &App) -> Timestamp {
+    app.now().checked_add(LEASE).unwrap_or(Timestamp::MAX)
+}
+
+/// Ask the forge, and hold the lease as long as that takes
+async fn refresh_under(app: &App, lease: &Lease, token: &Secret) -> Result<Tokens, UpstreamError> {
+    let mut asking = pin!(refresh(app, token));
+    let mut tick = interval_at(Instant::now() + EXTEND, EXTEND);
+    loop {
+        tokio::select! {
+            answer = asking.as_mut() => return answer,
+            _ = tick.tick() => {}
+        }
+        // Lost or not, the forge has been asked, and its answer is needed.
+        if let Err(error) = app.store.extend(lease, lease_end(app)).await {
+            let why = &error as &dyn std::error::Error;
+            tracing::warn!(error = why, "a lease could not be kept");
         }
     }
 }

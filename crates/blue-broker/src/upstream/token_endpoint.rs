@@ -13,7 +13,7 @@ use url::form_urlencoded::Serializer;
 use super::{Tokens, UpstreamError};
 use crate::app::App;
 
-/// Longest that the forge may take; less than a lease lasts
+/// Longest that the forge may take
 const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_ANSWER: u64 = 256 * 1024;
 /// As Gitea and Forgejo have it, where an answer does not say

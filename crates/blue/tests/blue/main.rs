@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[cfg(unix)]
+mod broker;
 mod cli;
 mod docs;
 mod mcp;

@@ -90,6 +90,28 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
     Ok(client)
 }
 
+/// What a document says, if it is good
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) struct Document {
+    pub(crate) name: String,
+    pub(crate) redirect_uris: Vec<String>,
+    pub(crate) metadata: serde_json::Map<String, Value>,
+}
+
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) fn read_document(
+    config: &crate::config::Config,
+    id: &str,
+    body: &[u8],
+) -> Option<Document> {
+    let claims = document::read(config, id, body).ok()?;
+    Some(Document {
+        name: claims.shown_name(),
+        redirect_uris: claims.redirect_uris,
+        metadata: claims.metadata,
+    })
+}
+
 /// Until when the row stands for the document, in ms
 const UNTIL: &str = "document_good_until";
 

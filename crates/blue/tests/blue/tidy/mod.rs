@@ -4,6 +4,7 @@ mod arrows;
 mod deps;
 mod files;
 mod modules;
+mod promises;
 mod tools;
 mod variables;
 mod words;

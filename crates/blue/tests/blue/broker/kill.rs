@@ -1,0 +1,262 @@
+//! `kill -9` at random moments, while people sign in and clients refresh
+//!
+//! What a client was answered is never lost. A forge that counts may have answered a broker that
+//! died with the answer: then that person signs in again, and nobody else notices.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::{
+    forge::Forge,
+    process::Place,
+    visitor::{Answer, BEGUN, Client, Visitor},
+};
+
+/// The forge's tokens of this one do not end during the test
+const QUIET: &str = "carol";
+/// Who holds connections, how many refreshes of each before a new sign-in
+///
+/// A grant takes 120 refreshes in ten minutes, and those whose answer was lost count.
+const CONNECTIONS: &[(&str, usize)] = &[
+    ("alice", 60),
+    ("alice", 6),
+    ("bob", 60),
+    ("bob", 6),
+    ("dan", 3),
+    ("eve", 2),
+    ("fay", 1),
+    ("gus", 1),
+    (QUIET, 60),
+];
+
+struct World {
+    forge: Forge,
+    place: Place,
+    stop: AtomicBool,
+    /// How often somebody had to sign in again
+    again: Mutex<BTreeMap<String, usize>>,
+    sign_ins: AtomicUsize,
+    refreshes: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+/// What a client holds: the last that it was answered
+struct Held {
+    access: String,
+    refresh: String,
+    refreshes: usize,
+}
+
+impl Held {
+    fn of(answer: &Value) -> Self {
+        let text = |key: &str| answer[key].as_str().unwrap().to_owned();
+        Self {
+            access: text("access_token"),
+            refresh: text("refresh_token"),
+            refreshes: 0,
+        }
+    }
+}
+
+/// Whether the answer is that the person has to sign in again
+fn must_sign_in((status, body): &Answer) -> bool {
+    let why = body["error_description"].as_str().unwrap_or_default();
+    matches!(status, 400 | 401) && why.contains("sign in with the forge again")
+}
+
+/// A moment for the broker to come back, or for somebody else's turn to end
+async fn breathe() {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+}
+
+impl World {
+    /// Sign in as often as it takes
+    async fn sign_in(&self, client: &Client, visitor: &mut Visitor) -> Held {
+        let until = Instant::now() + Duration::from_mins(2);
+        loop {
+            assert!(Instant::now() < until, "nobody gets in any more");
+            if let Ok(code) = visitor.code(&self.place, &self.forge, &client.id).await {
+                // A code that was answered is good after a kill, too; one that was used with its
+                // answer is not, and the client begins anew.
+                if let Ok((200, tokens)) = client.exchange(&self.place, &code).await {
+                    self.sign_ins.fetch_add(1, Ordering::SeqCst);
+                    return Held::of(&tokens);
+                }
+            }
+            breathe().await;
+        }
+    }
+
+    /// One refresh and one call with what is held
+    async fn turn(
+        &self,
+        (login, most): (&str, usize),
+        client: &Client,
+        visitor: &mut Visitor,
+        held: &mut Held,
+    ) {
+        if held.refreshes >= most {
+            *held = self.sign_in(client, visitor).await;
+        }
+        match client.refresh(&self.place, &held.refresh).await {
+            Ok((200, tokens)) => {
+                let refreshes = held.refreshes + 1;
+                *held = Held::of(&tokens);
+                held.refreshes = refreshes;
+                self.refreshes.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(answer) if must_sign_in(&answer) => {
+                self.reconnect(login, client, visitor).await;
+                return;
+            }
+            Ok(answer) => panic!("{login}: a refresh token was lost: {answer:?}"),
+            Err(_) => return breathe().await,
+        }
+        match client.call(&self.place, &held.access).await {
+            Ok((200, _)) => {
+                self.calls.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(answer) if must_sign_in(&answer) => {
+                self.reconnect(login, client, visitor).await;
+            }
+            // Somebody who died is still waited for.
+            Ok((503, _)) | Err(_) => breathe().await,
+            Ok(answer) => panic!("{login}: an access token was lost: {answer:?}"),
+        }
+    }
+
+    /// Sign in again, as the person is told to; then the same tokens are good again
+    async fn reconnect(&self, login: &str, client: &Client, visitor: &mut Visitor) {
+        {
+            let mut again = self.again.lock().unwrap();
+            *again.entry(login.to_owned()).or_default() += 1;
+        }
+        assert_ne!(login, QUIET, "nobody asked the forge for them");
+        self.sign_in(client, visitor).await;
+    }
+
+    async fn work(
+        self: Arc<Self>,
+        who: (&'static str, usize),
+        client: Arc<Client>,
+    ) -> (Held, Visitor) {
+        let mut visitor = Visitor::new(who.0);
+        let mut held = self.sign_in(&client, &mut visitor).await;
+        while !self.stop.load(Ordering::SeqCst) {
+            self.turn(who, &client, &mut visitor, &mut held).await;
+        }
+        (held, visitor)
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "with `--nocapture` it says what there was"
+)]
+async fn killed(kills: usize) {
+    let forge = Forge::start(QUIET).await;
+    for login in ["dan", "eve", "fay", "gus"] {
+        forge.add(login).await;
+    }
+    let place = Place::new(&forge).await;
+    let world = Arc::new(World {
+        forge,
+        place,
+        stop: AtomicBool::new(false),
+        again: Mutex::default(),
+        sign_ins: AtomicUsize::new(0),
+        refreshes: AtomicUsize::new(0),
+        calls: AtomicUsize::new(0),
+    });
+    let running = world.place.start().await;
+    let mut workers = Vec::new();
+    for (at, who) in CONNECTIONS.iter().copied().enumerate() {
+        let name = format!("Client {at}");
+        let client = Arc::new(Client::register(&world.place, &name).await);
+        let work = tokio::spawn(Arc::clone(&world).work(who, Arc::clone(&client)));
+        workers.push((who.0, client, work));
+    }
+    let until = Instant::now() + Duration::from_mins(1);
+    while world.sign_ins.load(Ordering::SeqCst) < CONNECTIONS.len() {
+        assert!(Instant::now() < until, "not everybody came in");
+        breathe().await;
+    }
+    drop(running);
+    let mut seed = 0x5eed_u64;
+    for _ in 0..kills {
+        assert!(workers.iter().all(|(_, _, work)| !work.is_finished()));
+        let running = world.place.start().await;
+        // xorshift: the same moments each time, as far as requests count; time depends on the machine.
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        let goal = BEGUN.load(Ordering::SeqCst) + usize::try_from(seed % 60).unwrap();
+        let until = Instant::now() + Duration::from_millis(300);
+        while BEGUN.load(Ordering::SeqCst) < goal && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        drop(running);
+    }
+    // The worst is over: whoever has to sign in again does, and then everything is as before.
+    let _running = world.place.start().await;
+    world.stop.store(true, Ordering::SeqCst);
+    for (login, client, work) in workers {
+        let (mut held, mut visitor) = work.await.unwrap();
+        let (place, forge) = (&world.place, &world.forge);
+        let mut answer = client.refresh(place, &held.refresh).await.unwrap();
+        if must_sign_in(&answer) {
+            assert_ne!(login, QUIET);
+            visitor.code(place, forge, &client.id).await.unwrap();
+            answer = client.refresh(place, &held.refresh).await.unwrap();
+        }
+        assert_eq!(answer.0, 200, "{login} {answer:?}");
+        held = Held::of(&answer.1);
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let answer = client.call(place, &held.access).await.unwrap();
+            if must_sign_in(&answer) {
+                assert_ne!(login, QUIET);
+                visitor.code(place, forge, &client.id).await.unwrap();
+            } else if answer.0 == 200 {
+                break;
+            }
+            assert!(Instant::now() < until, "{login} {answer:?}");
+            breathe().await;
+        }
+    }
+    let again = world.again.lock().unwrap().clone();
+    let count = |of: &AtomicUsize| of.load(Ordering::SeqCst);
+    println!(
+        "{kills} kills: {} sign-ins, {} refreshes, {} calls; signed in again: {again:?}",
+        count(&world.sign_ins),
+        count(&world.refreshes),
+        count(&world.calls),
+    );
+    // There was something to kill, also where the machine has much else to do.
+    for of in [&world.sign_ins, &world.refreshes, &world.calls] {
+        assert!(count(of) > kills / 20);
+    }
+    for (login, times) in again {
+        assert!(times <= world.forge.given(&login), "{login} {times}");
+        assert!(times <= 2 * kills, "{login} {times}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_kills_lose_no_token() {
+    killed(10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute; `make e2e` runs it"]
+async fn two_hundred_kills_lose_no_token() {
+    killed(200).await;
+}
