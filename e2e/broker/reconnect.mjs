@@ -14,7 +14,7 @@ mkdirSync(pictures, { recursive: true });
 
 const { browser, close } = await launch(program);
 try {
-  const { context } = await watched(browser, { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 });
+  const { context, complaints } = await watched(browser);
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const at = await listen();
@@ -51,12 +51,15 @@ try {
 
   await page.goto(`${broker}/connections`);
   await page.getByText('no longer accepts this sign-in').waitFor();
-  for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: join(pictures, `reconnect-phone-${colorScheme}.png`), fullPage: true });
+  for (const [size, viewport] of [['desktop', { width: 1280, height: 800 }], ['phone', { width: 360, height: 740 }]]) {
+    await page.setViewportSize(viewport);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `${wide} px too wide on a ${size}`);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(pictures, `reconnect-${size}-${colorScheme}.png`), fullPage: true });
+    }
   }
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(wide <= 0, `${wide} px too wide`);
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await page.locator('#authorize-app').click();
   await page.getByRole('heading', { name: 'Your connections' }).waitFor();
@@ -65,6 +68,7 @@ try {
   // The connection itself was never ended: its tokens are good again.
   assert.equal(await client.opens(tokens.access_token), 200);
   at.close();
+  assert.deepEqual(complaints.filter((text) => text.includes(broker)), []);
 } finally {
   await close();
 }
