@@ -45,6 +45,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 bench: ## Measure, against peers where there are any
 	bench/run
 	bench/tools/run
+	bench/broker/run
 
 up: ## Build and run `blue up`: a forge to play with, on this machine
 	$(CARGO) run --locked -p blue -- up

@@ -22,6 +22,8 @@ use axum::{
 };
 
 pub(crate) use bearer::Passes;
+#[cfg(test)]
+pub(crate) use bearer::check as check_bearer;
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use request::RequestId;
 pub(crate) use serve::{HEAD, serve};
