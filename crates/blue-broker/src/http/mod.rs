@@ -21,6 +21,8 @@ use axum::{
     routing::{any, get, post},
 };
 
+#[cfg(test)]
+pub(crate) use bearer::check as check_bearer;
 pub(crate) use bearer::{Passes, REMEMBERED};
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use health::Seen;

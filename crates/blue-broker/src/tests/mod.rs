@@ -2,6 +2,7 @@
 
 mod fresh;
 mod mcp;
+mod measure;
 mod sweep;
 mod token;
 
