@@ -46,7 +46,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 # Not by llvm-tools, which not every toolchain can have: the reader of profiles is in the tool.
 coverage: ## Measure which lines of the broker's handlers its tests reach; under 80 % fails
 	tarpaulin=$$(e2e/install/cargo-tarpaulin.sh) && "$$tarpaulin" tarpaulin --locked --engine llvm \
-		--packages blue-broker --skip-clean --target-dir target/coverage --fail-under 80 \
+		--packages blue-broker --skip-clean --target-dir target/coverage --timeout 600 --fail-under 80 \
 		--include-files 'crates/blue-broker/src/oauth/*' 'crates/blue-broker/src/http/*' \
 		--exclude-files '*/tests.rs' --out stdout
 
