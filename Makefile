@@ -53,6 +53,7 @@ coverage: ## Measure which lines of the broker's handlers its tests reach; under
 bench: ## Measure, against peers where there are any
 	bench/run
 	bench/tools/run
+	bench/broker/run
 
 up: ## Build and run `blue up`: a forge to play with, on this machine
 	$(CARGO) run --locked -p blue -- up

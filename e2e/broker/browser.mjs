@@ -32,12 +32,27 @@ export async function launch(program) {
   const browser = await chromium.connectOverCDP(address);
   const close = async () => {
     const gone = new Promise((resolve) => { process.once('exit', resolve); });
-    await browser.close().catch(() => {});
-    process.kill();
+    const session = await browser.newBrowserCDPSession();
+    const late = setTimeout(() => process.kill('SIGKILL'), 5000);
+    await session.send('Browser.close').catch(() => {});
     await gone;
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    clearTimeout(late);
+    rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   return { browser, close };
+}
+
+/// A browser of its own, in which nothing may go wrong unseen
+export async function watched(browser, options) {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  const complaints = [];
+  context.on('console', (message) => {
+    const text = message.text();
+    // A page that says what is wrong has a status that says so too.
+    if (message.type() === 'error' && !/^Failed to load resource: .* status of 4\d\d/.test(text)) complaints.push(text);
+  });
+  context.on('weberror', (error) => complaints.push(String(error.error())));
+  return { context, complaints };
 }
 
 /// What a person can do on pages of broker and forge on the way from one to the other

@@ -5,6 +5,8 @@
 //   PERSON  whose
 //   OWN     a private repository of theirs
 //   FOREIGN a private repository of somebody else
+//   LASTING set where tokens do not end while one waits
+//   CIMD    set where the client is known by the address of its description
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -15,9 +17,10 @@ const PATIENCE = 90_000;
 
 /// What the SDKs want to know and to keep; the browser is the robot's
 export class Provider {
-  constructor(callback, name) {
+  constructor(callback, name, person = PERSON) {
     this.redirectUrl = callback.url;
     this.callback = callback;
+    this.person = person;
     this.clientMetadata = {
       client_name: name,
       redirect_uris: [callback.url],
@@ -44,7 +47,7 @@ export class Provider {
 
   async redirectToAuthorization(url) {
     this.asked += 1;
-    if (this.asked === 1) await fetch(`${ROBOT}/visit?person=${PERSON}`, { method: 'POST', body: url.href });
+    if (this.asked === 1) await fetch(`${ROBOT}/visit?person=${this.person}`, { method: 'POST', body: url.href });
   }
 }
 
@@ -58,7 +61,8 @@ export async function listen(host = '127.0.0.1') {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<p>You can close this page.</p>');
     if (url.pathname === '/callback') resolve(url.searchParams);
   });
-  await new Promise((done) => { server.listen(0, host, done); });
+  // A name may stand for two addresses; the one that browsers try first is not known.
+  await new Promise((done) => { server.listen(0, host === 'localhost' ? undefined : host, done); });
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${server.address().port}/callback`;
   const close = () => { server.closeAllConnections(); server.close(); };
   return { url, state, answer, close };
@@ -99,6 +103,7 @@ export async function use({ list, call }) {
 
 /// The token runs out while the client works, and it goes on without its person
 export async function refresh({ tokens, call, asked }) {
+  if (process.env.LASTING) return;
   const before = await tokens();
   const deadline = Date.now() + PATIENCE;
   while ((await tokens()).access_token === before.access_token) {

@@ -1,12 +1,15 @@
 // The story by the official TypeScript SDK 1.x
 
+import assert from 'node:assert/strict';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { MCP, Provider, listen, refresh, revoke, signIn, use } from './story.mjs';
 
-const callback = await listen();
+const { CIMD } = process.env;
+const callback = await listen(CIMD ? 'localhost' : undefined);
 const provider = new Provider(callback, 'TypeScript 1 story');
+if (CIMD) provider.clientMetadataUrl = CIMD;
 const open = () => new StreamableHTTPClientTransport(new URL(MCP), { authProvider: provider });
 const client = new Client({ name: 'typescript-1', version: '1' });
 const first = open();
@@ -16,6 +19,7 @@ await signIn({
   finish: (answer) => first.finishAuth(answer.get('code')),
   unauthorized: UnauthorizedError,
 });
+if (CIMD) assert.equal(provider.client.client_id, CIMD, 'it did not register');
 await client.connect(open());
 
 const list = async () => (await client.listTools()).tools;

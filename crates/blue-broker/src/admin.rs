@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     config::{Config, Database},
     crypto::{self, KeyFileError},
+    http::REMEMBERED,
     rng::{self, Rng},
     store::{AuditEvent, AuditRow, ClientKind, Revoked, Store, StoreError, UserState},
     upstream,
@@ -237,6 +238,11 @@ impl Admin {
                 detail: json!({ "why": WHY }),
             };
             self.store.write_audit(&row).await?;
+        }
+        // A broker that runs may remember a token for a moment: who was told that it ended can
+        // rely on it.
+        if !ended.is_empty() {
+            tokio::time::sleep(REMEMBERED).await;
         }
         Ok(ended.len())
     }

@@ -21,18 +21,18 @@ pub(crate) struct Fields<'a> {
 impl App {
     /// Note an event; one that cannot be written is told in the log and stops nothing
     pub(crate) async fn audit(&self, event: AuditEvent, fields: Fields<'_>) {
-        tracing::info!(
-            target: "audit",
-            event = event.name(),
-            client = fields.client,
-            user = fields.user,
-            grant = fields.grant,
-            request = fields.request,
-            detail = %fields.detail,
-            "audit"
-        );
+        let row = self.event(event, fields);
+        tell(&row);
+        if let Err(error) = self.store.write_audit(&row).await {
+            let why = &error as &dyn std::error::Error;
+            tracing::error!(error = why, "an event could not be written");
+        }
+    }
+
+    /// An event that is written together with what it tells of; [`tell`] it once that is done
+    pub(crate) fn event(&self, event: AuditEvent, fields: Fields<'_>) -> AuditRow {
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let row = AuditRow {
+        AuditRow {
             id: self.id(),
             at: self.now(),
             event: event.name().to_owned(),
@@ -41,10 +41,19 @@ impl App {
             grant: owned(fields.grant),
             request_id: owned(fields.request),
             detail: fields.detail,
-        };
-        if let Err(error) = self.store.write_audit(&row).await {
-            let why = &error as &dyn std::error::Error;
-            tracing::error!(error = why, "an event could not be written");
         }
     }
+}
+
+/// The line in the log
+pub(crate) fn tell(row: &AuditRow) {
+    tracing::info!(
+        event = row.event,
+        client = row.client_id,
+        user = row.user,
+        grant = row.grant,
+        request = row.request_id,
+        detail = %row.detail,
+        "audit"
+    );
 }

@@ -189,11 +189,14 @@ impl Layers {
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
             return;
         };
-        // A fault of its file was told already.
+        // A fault of it or of its file was told already.
         let told = |fault: &Fault| {
             let file = format!("{key}_file");
-            let value = self.values.get(file.as_str());
-            value.is_some_and(|value| value.source == fault.source)
+            let mut given = [key, file.as_str()].into_iter();
+            given.any(|key| {
+                let value = self.values.get(key);
+                value.is_some_and(|value| value.source == fault.source)
+            })
         };
         if self.faults.iter().any(told) {
             return;

@@ -20,7 +20,7 @@ use crate::{
     upstream::{self, FreshError},
 };
 
-const REMEMBERED: Duration = Duration::from_secs(1);
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(1);
 /// Above this, what is too old is dropped; and if that is not enough, all
 const MOST: usize = 20_000;
 /// How exact the last use of a grant is known

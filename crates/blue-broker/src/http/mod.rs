@@ -21,7 +21,9 @@ use axum::{
     routing::{any, get, post},
 };
 
-pub(crate) use bearer::Passes;
+#[cfg(test)]
+pub(crate) use bearer::check as check_bearer;
+pub(crate) use bearer::{Passes, REMEMBERED};
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use health::Seen;
 pub(crate) use request::RequestId;

@@ -14,7 +14,7 @@ use super::{
     token::{Asked, Issued, required},
 };
 use crate::{
-    audit::Fields,
+    audit::{self, Fields},
     store::{AuditEvent, Refresh, RefreshRules, UserState},
     token::{Kind, Token},
 };
@@ -57,9 +57,11 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
         request: Some(request),
         ..Fields::default()
     };
-    match app.store.refresh(&hash, &of, &pair, &RULES, now).await? {
+    let event = app.event(AuditEvent::Refreshed, about.clone());
+    let outcome = app.store.refresh(&hash, &of, &pair, &RULES, &event, now);
+    match outcome.await? {
         Refresh::Issued => {
-            app.audit(AuditEvent::Refreshed, about).await;
+            audit::tell(&event);
             Ok(issued)
         }
         Refresh::Limited => Err(OAuthError::too_many(RULES.window.as_secs())),

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{client_auth, error::OAuthError, form::Params, refresh, resource, revoke};
 use crate::{
     app::App,
-    audit::Fields,
+    audit::{self, Fields},
     http::{self, RequestId},
     store::{AuditEvent, Client, CodeUse, Grant, NewPair},
     token::{Kind, Token, TokenHash},
@@ -111,10 +111,11 @@ async fn code(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
         request: Some(request),
         ..Fields::default()
     };
-    match app.store.use_code(&hash, &grant, &pair, now).await? {
+    let event = app.event(AuditEvent::Issued, about.clone());
+    let used = app.store.use_code(&hash, &grant, &pair, &event, now).await;
+    match used? {
         CodeUse::Issued => {
-            app.store.client_used(&client.id, now).await?;
-            app.audit(AuditEvent::Issued, about).await;
+            audit::tell(&event);
             Ok(issued)
         }
         CodeUse::Replayed { grant } => {

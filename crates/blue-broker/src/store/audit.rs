@@ -49,22 +49,31 @@ pub(crate) struct AuditRow {
     pub(crate) detail: Value,
 }
 
+pub(super) const INSERT: &str = "INSERT INTO audit (id, at, event, client_id, user_id, grant_id, \
+    request_id, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// Write an event, also inside a transaction: then it is there exactly if what it tells of is
+macro_rules! insert {
+    ($on:expr, $row:expr) => {
+        sqlx::query($crate::store::audit::INSERT)
+            .bind(&$row.id)
+            .bind($crate::store::ms($row.at))
+            .bind(&$row.event)
+            .bind(&$row.client_id)
+            .bind(&$row.user)
+            .bind(&$row.grant)
+            .bind(&$row.request_id)
+            .bind($row.detail.to_string())
+            .execute($on)
+            .await?
+    };
+}
+pub(super) use insert;
+
 impl Store {
     pub(crate) async fn write_audit(&self, row: &AuditRow) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO audit (id, at, event, client_id, user_id, grant_id, \
-            request_id, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         writing!(&self.db, |on| {
-            sqlx::query(SQL)
-                .bind(&row.id)
-                .bind(ms(row.at))
-                .bind(&row.event)
-                .bind(&row.client_id)
-                .bind(&row.user)
-                .bind(&row.grant)
-                .bind(&row.request_id)
-                .bind(row.detail.to_string())
-                .execute(on)
-                .await?;
+            insert!(on, row);
         });
         Ok(())
     }

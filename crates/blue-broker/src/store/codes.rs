@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    Store, StoreError,
+    AuditRow, Store, StoreError,
     db::{reading, together, writing},
     grants::Grant,
     ms, time,
@@ -105,11 +105,14 @@ impl Store {
     }
 
     /// Use a code: it opens `grant` with its first pair of tokens, or nothing happens
+    ///
+    /// `event` is written with the grant.
     pub(crate) async fn use_code(
         &self,
         hash: &TokenHash,
         grant: &Grant,
         pair: &NewPair,
+        event: &AuditRow,
         now: Timestamp,
     ) -> Result<CodeUse, StoreError> {
         const USE: &str = "UPDATE codes SET used_at = $2, grant_id = $3 \
@@ -136,6 +139,7 @@ impl Store {
                     .execute(&mut *on)
                     .await?;
                 super::tokens::insert!(on, pair, &grant.id, None::<&str>, now);
+                super::audit::insert!(&mut *on, event);
                 CodeUse::Issued
             } else {
                 let row: Option<(Option<String>,)> = sqlx::query_as(USED)

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use sqlx::{
-    PgPool, SqlitePool,
+    Connection as _, PgConnection, PgPool, SqlitePool,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{
         SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions,
@@ -11,8 +11,13 @@ use sqlx::{
     },
 };
 
+use tokio::time::timeout;
+
 use super::{Store, StoreError, migrate};
 use crate::config::Database;
+
+/// How long a connection to PostgreSQL may take
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub(super) enum Db {
@@ -137,10 +142,16 @@ fn private_file(path: &Path) -> std::io::Result<()> {
 
 async fn postgres(url: &str) -> Result<Db, StoreError> {
     let options: PgConnectOptions = url.parse()?;
+    // Of a first connection that fails, a pool tells only that time ran out.
+    let first = timeout(PATIENCE, PgConnection::connect_with(&options)).await;
+    first
+        .map_err(|_| sqlx::Error::PoolTimedOut)??
+        .close()
+        .await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
         .test_before_acquire(false)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(PATIENCE)
         .connect_with(options)
         .await?;
     Ok(Db::Postgres(pool))

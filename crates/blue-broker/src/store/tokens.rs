@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    Store, StoreError,
+    AuditRow, Store, StoreError,
     db::{reading, together, writing},
     ms, time,
 };
@@ -173,13 +173,14 @@ impl Store {
     /// Use a refresh token: it gives `new`, or the rules say what else
     ///
     /// `of` is what [`Store::refresh_token`] told. The first statement takes the grant's row, so
-    /// that two uses of one grant come one after the other.
+    /// that two uses of one grant come one after the other. `event` is written with new tokens.
     pub(crate) async fn refresh(
         &self,
         hash: &TokenHash,
         of: &Checked,
         new: &NewPair,
         rules: &RefreshRules,
+        event: &AuditRow,
         now: Timestamp,
     ) -> Result<Refresh, StoreError> {
         const COUNT: &str = "UPDATE grants SET last_used_at = $2, refresh_count = \
@@ -217,15 +218,20 @@ impl Store {
                         .execute(&mut *on)
                         .await?
                         .rows_affected();
-                    let used: Option<(i64,)> = sqlx::query_as(USED)
-                        .bind(hash.bytes())
-                        .bind(ms(now))
-                        .fetch_optional(&mut *on)
-                        .await?;
+                    let used: Option<(i64,)> = if first == 1 {
+                        Some((ms(now),))
+                    } else {
+                        sqlx::query_as(USED)
+                            .bind(hash.bytes())
+                            .bind(ms(now))
+                            .fetch_optional(&mut *on)
+                            .await?
+                    };
                     match used {
                         None => Refresh::Gone,
-                        Some((at,)) if first == 1 || ms(now) - at <= grace => {
+                        Some((at,)) if ms(now) - at <= grace => {
                             insert!(on, new, &of.grant, Some(&of.pair), now);
+                            super::audit::insert!(&mut *on, event);
                             Refresh::Issued
                         }
                         Some(_) => {
@@ -240,6 +246,7 @@ impl Store {
                                     .execute(&mut *on)
                                     .await?;
                                 insert!(on, new, &of.grant, Some(&of.pair), now);
+                                super::audit::insert!(&mut *on, event);
                                 Refresh::Issued
                             } else {
                                 sqlx::query(END)

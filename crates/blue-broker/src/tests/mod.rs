@@ -3,6 +3,7 @@
 mod cimd;
 mod fresh;
 mod mcp;
+mod measure;
 mod sweep;
 mod token;
 

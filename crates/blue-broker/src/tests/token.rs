@@ -10,7 +10,8 @@ use serde_json::json;
 use super::{REDIRECT, VERIFIER, World};
 use crate::{
     Ended,
-    store::{Code, CodeUse, Grant, NewPair},
+    audit::Fields,
+    store::{AuditEvent, Code, CodeUse, Grant, NewPair},
     token::{Kind, Token, TokenHash},
     upstream,
 };
@@ -352,7 +353,11 @@ async fn a_token_for_another_audience_is_refused() {
         access_expires_at: app.now() + Duration::from_hours(1),
         refresh_expires_at: app.now() + Duration::from_hours(1),
     };
-    let issued = app.store.use_code(&hash, &grant, &pair, app.now()).await;
+    let event = app.event(AuditEvent::Issued, Fields::default());
+    let issued = app
+        .store
+        .use_code(&hash, &grant, &pair, &event, app.now())
+        .await;
     assert!(matches!(issued.unwrap(), CodeUse::Issued));
     assert_eq!(world.call(&json!(access.expose())).await.0, 401);
     assert_eq!(world.refresh("tool", &json!(refresh.expose())).await.0, 400);

@@ -290,6 +290,8 @@ fn client() -> reqwest::Client {
         .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(20))
         .no_proxy()
+        // A connection that a refusal closed must not be taken again.
+        .pool_max_idle_per_host(0)
         .tls_certs_only([])
         .build()
         .unwrap()

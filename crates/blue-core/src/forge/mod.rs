@@ -10,6 +10,7 @@ pub mod github;
 pub mod glob;
 pub mod model;
 pub mod open;
+mod recent;
 mod rest;
 #[cfg(test)]
 mod stub;
@@ -68,7 +69,7 @@ pub struct Endpoint {
 ///
 /// Lists of `all_…` methods are whole: the pages after the first are fetched concurrently.
 /// Where a branch, tag or commit may be given it is called `rev`; it is resolved to a full commit
-/// before anything is read with it.
+/// before anything is read with it. Without one the forge itself takes the default branch.
 #[async_trait]
 pub trait Forge: Send + Sync + std::fmt::Debug {
     fn forge_type(&self) -> ForgeType;
@@ -79,6 +80,10 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn whoami(&self) -> Result<Identity>;
 
     async fn repository(&self, repo: &RepoId) -> Result<Repository>;
+    /// The name of the default branch; mostly without asking where it was read a moment ago
+    async fn default_branch(&self, repo: &RepoId) -> Result<String> {
+        Ok(self.repository(repo).await?.default_branch)
+    }
     /// The repository, its branches, its open pull requests and the protection of `branch`
     /// (default: the default branch) in one round of requests where the forge allows it
     async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview>;
@@ -113,12 +118,20 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         branch: &str,
         head: &Sha,
     ) -> Result<Option<PullRequest>>;
+    /// The same as far as it is known without asking: this very client merged it
+    fn merged_before(&self, _repo: &RepoId, _branch: &str, _head: &Sha) -> bool {
+        false
+    }
     /// Merge; after any refusal the pull request is read again, so a merge that happened is never
     /// reported as an error
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome>;
     async fn pr_is_merged(&self, repo: &RepoId, number: u64) -> Result<bool>;
     async fn pr_files(&self, repo: &RepoId, number: u64) -> Result<Vec<ChangedFile>>;
     async fn pr_reviews(&self, repo: &RepoId, number: u64) -> Result<Vec<Review>>;
+    /// The same of a pull request that was just read
+    async fn reviews_of(&self, repo: &RepoId, pr: &PullRequest) -> Result<Vec<Review>> {
+        self.pr_reviews(repo, pr.number).await
+    }
     /// Wait up to `patience` for the forge to know, and keep its reasons apart
     async fn mergeability(
         &self,

@@ -262,7 +262,7 @@ async fn odd_branch_names_work(cx: Cx) -> Result<()> {
         let file = forge
             .read_file(&repo.id, "README.md", Some(name), 1000)
             .await?;
-        assert_eq!(file.commit, made.sha);
+        assert_eq!(file.commit, Some(made.sha));
     }
     let mut all: Vec<&str> = odd.to_vec();
     all.push("main");

@@ -370,7 +370,7 @@ async fn odd_branches_are_written(cx: Cx) -> Result<()> {
             .await?;
         assert_eq!(
             (file.content.as_slice(), file.commit),
-            (branch.as_bytes(), done.sha)
+            (branch.as_bytes(), Some(done.sha))
         );
     }
     Ok(())

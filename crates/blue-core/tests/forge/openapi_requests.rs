@@ -174,7 +174,7 @@ async fn files(tour: &Tour) -> Result<()> {
     let file = forge
         .read_file(repo, "dir/a b#ü.txt", Some("feat/a-b#ü"), 1000)
         .await?;
-    ensure!(file.content == b"one" && file.commit == branch.sha);
+    ensure!(file.content == b"one" && file.commit == Some(branch.sha));
     ensure!(forge.list_dir(repo, "dir", Some("feat/a-b#ü")).await?.len() == 1);
     ensure!(!forge.list_dir(repo, "", None).await?.is_empty());
     let many = CommitOpts {

@@ -39,7 +39,16 @@ fn tree(cx: &InRepo<'_>, spec: &str) -> Outcome {
     let git = cx.app().git(cx.repo().id);
     let missing = || Fail::new(400, &format!("sha not found [{spec}]"));
     // The answer names what was asked for: the commit, or the tree itself.
-    let (named, root) = if let Ok(commit) = commits::resolve(cx.app(), cx.repo(), spec) {
+    let (named, root) = if let Some((rev, path)) = spec.split_once(':') {
+        let commit = commits::resolve(cx.app(), cx.repo(), rev).map_err(|_| missing())?;
+        let mut at = git.commit(commit)?.tree;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            let below = git.tree(at)?.into_iter().find(|entry| entry.name == name);
+            let below = below.filter(|entry| entry.mode == Mode::Tree);
+            at = below.ok_or_else(missing)?.oid;
+        }
+        (at, at)
+    } else if let Ok(commit) = commits::resolve(cx.app(), cx.repo(), spec) {
         (commit, git.commit(commit)?.tree)
     } else {
         let oid = Oid::parse(spec).ok_or_else(missing)?;

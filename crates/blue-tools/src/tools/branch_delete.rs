@@ -97,13 +97,13 @@ impl Tool for BranchDelete {
 /// The branch, if nothing is lost with it
 async fn may_go(repo: &Repo, name: &str, expected: Option<&Sha>) -> Result<Branch, ToolError> {
     let (forge, id) = (&repo.forge, &repo.id);
-    let (found, branch, prs) = futures_util::future::join3(
-        forge.repository(id),
+    let (default, branch, prs) = futures_util::future::join3(
+        forge.default_branch(id),
         forge.get_branch(id, name),
         forge.open_prs_at(id, name),
     )
     .await;
-    let default = found?.default_branch;
+    let default = default?;
     let branch = branch?;
     stands(&branch, expected)?;
     if name == default {
@@ -161,6 +161,9 @@ fn in_use(name: &str, prs: &[PullRequest]) -> String {
 
 /// Why commits would be lost, if so
 async fn unmerged(repo: &Repo, base: &str, branch: &Branch) -> Result<Option<String>, ToolError> {
+    if (repo.forge).merged_before(&repo.id, &branch.name, &branch.sha) {
+        return Ok(None);
+    }
     let ahead = match repo.forge.ahead(&repo.id, base, branch.sha.as_str()).await {
         Ok(0) => return Ok(None),
         Ok(ahead) => count(ahead, "commit", "commits"),

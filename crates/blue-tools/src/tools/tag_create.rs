@@ -83,8 +83,8 @@ impl Tool for TagCreate {
             Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message,
-                ..
-            }) => held_against(&repo, &opts, message).await,
+                status,
+            }) => held_against(&repo, &opts, message, status).await,
             Err(error) => Err(error.into()),
         }
     }
@@ -114,6 +114,7 @@ async fn held_against(
     repo: &Repo,
     opts: &TagOpts,
     said: String,
+    status: Option<u16>,
 ) -> Result<Reply<Output>, ToolError> {
     let (tag, wanted) = futures_util::future::try_join(
         repo.forge.get_tag(&repo.id, &opts.name),
@@ -127,6 +128,8 @@ async fn held_against(
         "tag `{}` is on commit `{}`, not on `{wanted}`: {said}",
         tag.name, tag.commit_sha
     );
-    Err(ToolError::new(ErrorCode::Conflict, message)
-        .with_hint("choose another name: Blue does not move tags"))
+    let mut error = ToolError::new(ErrorCode::Conflict, message)
+        .with_hint("choose another name: Blue does not move tags");
+    error.forge_status = status;
+    Err(error)
 }

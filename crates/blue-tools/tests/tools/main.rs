@@ -19,6 +19,7 @@ mod pr_merge;
 mod pr_verify;
 mod proxy;
 mod repo_status;
+mod requests;
 mod surface;
 mod tag_create;
 mod workflow_run_status;

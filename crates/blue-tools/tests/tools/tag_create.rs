@@ -89,6 +89,8 @@ async fn a_tag_elsewhere_is_a_conflict(cx: Cx) -> Result<()> {
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.contains(old.as_str()), "{error:?}");
     assert!(error.message.contains(new.as_str()), "{error:?}");
+    let status = if cx.backend.is_github() { 422 } else { 409 };
+    assert_eq!(error.forge_status, Some(status));
     let tag = cx.forge(&repo.owner).get_tag(&repo.id, "v1").await?;
     assert_eq!(tag.commit_sha, old);
     Ok(())

@@ -13,7 +13,8 @@ use crate::{http::page_with_head, rng::Rng};
 ///
 /// Not a redirect: as the answer to a form it would be blocked by the page's own policy for other
 /// ports, `[::1]` and private schemes. The link is for browsers that want a click before they
-/// start another program; it is not where the button was, so that a second click does not hit it.
+/// start another program; it is far above where the button was, so that a second click does not
+/// hit it.
 #[derive(Debug)]
 pub(crate) struct Onward<'a> {
     pub(crate) title: &'a str,
@@ -26,9 +27,9 @@ impl Onward<'_> {
     pub(crate) fn show(&self, rng: &dyn Rng) -> Response {
         let head = html! { meta http-equiv="refresh" content={ "0;url=" (self.to) }; };
         let body = html! {
-            p { a href=(self.to) rel="noreferrer" { (self.link) } }
             h1 { (self.title) }
             p { (self.note) }
+            p { a.main href=(self.to) rel="noreferrer" { (self.link) } }
         };
         secret(page_with_head(
             rng,

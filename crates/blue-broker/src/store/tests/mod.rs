@@ -262,11 +262,27 @@ fn pair(now: i64) -> NewPair {
     }
 }
 
+fn event() -> AuditRow {
+    AuditRow {
+        id: id(),
+        at: at(1),
+        event: "issued".to_owned(),
+        client_id: None,
+        user: None,
+        grant: None,
+        request_id: None,
+        detail: serde_json::json!({}),
+    }
+}
+
 /// A grant with its first pair
 async fn opened(store: &Store) -> (Grant, NewPair) {
     let (hash, grant, pair) = (random_hash(), grant(), pair(1));
     store.put_code(&hash, &code(), at(0)).await.unwrap();
-    let used = store.use_code(&hash, &grant, &pair, at(1)).await.unwrap();
+    let used = store
+        .use_code(&hash, &grant, &pair, &event(), at(1))
+        .await
+        .unwrap();
     assert_eq!(used, CodeUse::Issued);
     (grant, pair)
 }
@@ -276,13 +292,13 @@ async fn a_code_opens_one_grant(store: Store) {
     store.put_code(&hash, &code(), at(0)).await.unwrap();
     assert_eq!(store.code(&hash).await.unwrap(), Some(code()));
     let late = store
-        .use_code(&hash, &grant(), &pair(1), at(60))
+        .use_code(&hash, &grant(), &pair(1), &event(), at(60))
         .await
         .unwrap();
     assert_eq!(late, CodeUse::Gone);
     let opened = grant();
     let used = store
-        .use_code(&hash, &opened, &first, at(59))
+        .use_code(&hash, &opened, &first, &event(), at(59))
         .await
         .unwrap();
     assert_eq!(used, CodeUse::Issued);
@@ -290,7 +306,7 @@ async fn a_code_opens_one_grant(store: Store) {
     assert_eq!(checked.unwrap().grant, opened.id);
     // Even late: what was issued must end.
     let again = store
-        .use_code(&hash, &grant(), &pair(1), at(70))
+        .use_code(&hash, &grant(), &pair(1), &event(), at(70))
         .await
         .unwrap();
     assert_eq!(again, CodeUse::Replayed { grant: opened.id });
@@ -302,10 +318,12 @@ async fn a_code_opens_one_grant(store: Store) {
             .is_none()
     );
     let never = store
-        .use_code(&random_hash(), &grant(), &pair(1), at(1))
+        .use_code(&random_hash(), &grant(), &pair(1), &event(), at(1))
         .await
         .unwrap();
     assert_eq!(never, CodeUse::Gone);
+    // What did not happen is not told of.
+    assert_eq!(store.audit(10).await.unwrap().len(), 1);
 }
 
 async fn fifty_uses_of_a_code_open_one_grant(store: Store) {
@@ -315,7 +333,7 @@ async fn fifty_uses_of_a_code_open_one_grant(store: Store) {
         let store = Arc::clone(&store);
         tokio::spawn(async move {
             store
-                .use_code(&hash, &grant(), &pair(1), at(1))
+                .use_code(&hash, &grant(), &pair(1), &event(), at(1))
                 .await
                 .unwrap()
         })
@@ -344,7 +362,7 @@ async fn refresh(store: &Store, old: &TokenHash, now: i64) -> (Refresh, NewPair)
         return (Refresh::Gone, new);
     };
     let done = store
-        .refresh(old, &of, &new, &RULES, at(now))
+        .refresh(old, &of, &new, &RULES, &event(), at(now))
         .await
         .unwrap();
     (done, new)

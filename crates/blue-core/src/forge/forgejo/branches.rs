@@ -39,8 +39,10 @@ impl Forgejo {
             .what(format!("repository `{repo}`"))
             .page::<WireBranch>(page, self.cap_for(page).await)
             .await?;
+        let items = self.branches(listing.items)?;
+        self.recent.saw_branches(repo, &items);
         Ok(Listing {
-            items: self.branches(listing.items)?,
+            items,
             next_page: listing.next_page,
             total: listing.total,
         })
@@ -73,12 +75,18 @@ impl Forgejo {
     }
 
     pub(super) async fn wire_branch(&self, repo: &RepoId, name: &str) -> Result<WireBranch> {
-        self.repo_get(repo, &["branches"])
+        let found = self
+            .repo_get(repo, &["branches"])
             .path(name)
             .what(format!("branch `{name}` of `{repo}`"))
             .send()
-            .await?
-            .json()
+            .await;
+        match &found {
+            Ok(_) => self.recent.saw_branch(repo, name),
+            Err(ForgeError::NotFound { .. }) => self.recent.missed_branch(repo, name),
+            Err(_) => {}
+        }
+        found?.json()
     }
 
     /// The branch, or `None` when it, but maybe also its repository, is not there
@@ -187,6 +195,7 @@ impl Forgejo {
             .what(format!("branch `{name}` of `{repo}`"))
             .send()
             .await;
+        self.recent.missed_branch(repo, name);
         self.explain(repo, result).await.map(|_| ())
     }
 }

@@ -55,6 +55,11 @@ impl Forgejo {
 
     /// The commit and name of what is read when no revision was given
     pub(super) async fn head_of_default(&self, repo: &RepoId) -> Result<(Sha, String)> {
+        if let Some(name) = self.recent.default_branch(repo)
+            && let Some(branch) = self.branch_if_any(repo, &name).await?
+        {
+            return Ok((branch.sha, name));
+        }
         let found = self.wire_repo(repo).await?;
         let name = found.default_branch;
         if found.empty {
@@ -66,13 +71,6 @@ impl Forgejo {
         }
         let branch = self.read_branch(repo, &name).await?;
         Ok((branch.sha, name))
-    }
-
-    pub(super) async fn resolve_or_default(&self, repo: &RepoId, rev: Option<&str>) -> Result<Sha> {
-        match rev {
-            Some(rev) => self.resolve_rev(repo, rev).await,
-            None => Ok(self.head_of_default(repo).await?.0),
-        }
     }
 
     async fn commit_if_any(&self, repo: &RepoId, id: &str) -> Result<Option<wire::Commit>> {

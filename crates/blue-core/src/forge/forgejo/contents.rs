@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{Forgejo, wire};
 use crate::forge::{
-    ForgeError, Result,
+    ConflictKind, ForgeError, Result,
+    blob::{ObjectFormat, blob_id},
     model::{Entry, EntryKind, File, RepoId, Sha},
 };
 
@@ -55,9 +56,14 @@ pub(super) enum At {
 }
 
 impl Forgejo {
-    /// Look at a path of a commit; the empty path is the root
-    pub(super) async fn look_at(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<At> {
-        let mut call = self.repo_get(repo, &["contents"]).query("ref", commit);
+    /// Look at a path of a commit, or of the default branch; the empty path is the root
+    pub(super) async fn look_at(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        commit: Option<&Sha>,
+    ) -> Result<At> {
+        let mut call = self.repo_get(repo, &["contents"]).query_opt("ref", commit);
         if !path.is_empty() {
             call = call.path(path);
         }
@@ -83,16 +89,11 @@ impl Forgejo {
         if path.is_empty() {
             return Err(ForgeError::is_directory());
         }
-        let commit = self.resolve_or_default(repo, rev).await?;
-        let entry = match self.look_at(repo, path, &commit).await? {
+        let commit = self.commit_for(repo, rev).await?;
+        let entry = match self.look_at(repo, path, commit.as_ref()).await? {
             At::Entry(entry) => *entry,
             At::Dir(_) => return Err(ForgeError::is_directory()),
-            At::Nothing => {
-                let at = rev.map_or_else(String::new, |rev| format!(" at `{rev}`"));
-                return Err(self
-                    .missing(repo, format!("`{path}`{at} in `{repo}`"))
-                    .await);
-            }
+            At::Nothing => return Err(self.nothing_at(repo, path, rev).await),
         };
         let kind = entry.kind();
         let content = match kind {
@@ -105,13 +106,17 @@ impl Forgejo {
                 });
             }
             EntryKind::File => {
-                self.bytes_of(repo, path, &commit, &entry, max_bytes)
+                self.bytes_of(repo, path, commit.as_ref(), &entry, max_bytes)
                     .await?
             }
         };
+        let sha = wire::sha(self.rest.host(), &entry.sha)?;
+        if commit.is_none() && kind == EntryKind::File {
+            self.recent.saw_file(repo, path, &sha);
+        }
         Ok(File {
             path: path.to_owned(),
-            sha: wire::sha(self.rest.host(), &entry.sha)?,
+            sha,
             size: if kind == EntryKind::File {
                 entry.size
             } else {
@@ -123,10 +128,11 @@ impl Forgejo {
                 .target
                 .filter(|t| kind == EntryKind::Symlink && !t.is_empty()),
             html_url: if entry.html_url.is_empty() {
-                self.web(&format!(
-                    "{repo}/src/commit/{commit}/{}",
-                    super::encoded(path)
-                ))
+                let at = commit.as_ref().map_or_else(
+                    || repo.to_string(),
+                    |commit| format!("{repo}/src/commit/{commit}/{}", super::encoded(path)),
+                );
+                self.web(&at)
             } else {
                 entry.html_url
             },
@@ -138,7 +144,7 @@ impl Forgejo {
         &self,
         repo: &RepoId,
         path: &str,
-        commit: &Sha,
+        commit: Option<&Sha>,
         entry: &WireEntry,
         max_bytes: u64,
     ) -> Result<Vec<u8>> {
@@ -150,10 +156,57 @@ impl Forgejo {
         }
         match &entry.content {
             Some(text) if !text.is_empty() || entry.size == 0 => self.decode_base64(text),
-            // Not sent with the rest: too large for the server's taste. The commit is known to
-            // exist, so the raw route cannot fall back to another one.
-            _ => Ok(self.raw(repo, path, commit, max_bytes).await?),
+            // Not sent with the rest: too large for the server's taste.
+            _ => self.large(repo, path, commit, entry, max_bytes).await,
         }
+    }
+
+    async fn large(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        commit: Option<&Sha>,
+        entry: &WireEntry,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>> {
+        // A commit that is known to exist, or the raw route would fall back to another one.
+        let commit = match commit {
+            Some(commit) => commit.clone(),
+            None => self.head_of_default(repo).await?.0,
+        };
+        let bytes = self.raw(repo, path, &commit, max_bytes).await?;
+        let read = blob_id(&bytes, ObjectFormat::of(&commit));
+        if read.as_str() != entry.sha {
+            return Err(ForgeError::Conflict {
+                kind: ConflictKind::Other,
+                message: format!("`{path}` changed while it was read"),
+                status: None,
+            });
+        }
+        Ok(bytes)
+    }
+
+    /// The commit that is asked for; none for the default branch as it is
+    async fn commit_for(&self, repo: &RepoId, rev: Option<&str>) -> Result<Option<Sha>> {
+        let Some(rev) = rev else { return Ok(None) };
+        match Sha::parse(rev) {
+            Ok(full) => Ok(Some(full)),
+            Err(_) => self.resolve_rev(repo, rev).await.map(Some),
+        }
+    }
+
+    /// Why nothing is there: no such path, or no such commit
+    async fn nothing_at(&self, repo: &RepoId, path: &str, rev: Option<&str>) -> ForgeError {
+        let Some(rev) = rev else {
+            return self.missing(repo, format!("`{path}` in `{repo}`")).await;
+        };
+        if Sha::parse(rev).is_ok()
+            && let Err(error) = self.resolve_rev(repo, rev).await
+        {
+            return error;
+        }
+        self.missing(repo, format!("`{path}` at `{rev}` in `{repo}`"))
+            .await
     }
 
     pub(super) async fn raw(
@@ -192,24 +245,20 @@ impl Forgejo {
         rev: Option<&str>,
     ) -> Result<Vec<Entry>> {
         let path = checked_path(path.trim_end_matches('/'))?;
-        let commit = match self.resolve_or_default(repo, rev).await {
-            // The root of a repository without any commit is an empty directory.
-            Err(ForgeError::NotFound { .. })
-                if rev.is_none() && path.is_empty() && self.wire_repo(repo).await?.empty =>
-            {
-                return Ok(Vec::new());
-            }
-            other => other?,
-        };
-        match self.look_at(repo, path, &commit).await? {
+        let commit = self.commit_for(repo, rev).await?;
+        if let Some(entries) = self.tree_at(repo, path, commit.as_ref()).await? {
+            return Ok(entries);
+        }
+        match self.look_at(repo, path, commit.as_ref()).await? {
             At::Dir(rows) => rows.into_iter().map(|row| self.entry_of(row)).collect(),
             At::Entry(entry) => Err(ForgeError::not_a_directory(entry.kind())),
-            At::Nothing => {
-                let at = rev.map_or_else(String::new, |rev| format!(" at `{rev}`"));
-                Err(self
-                    .missing(repo, format!("`{path}`{at} in `{repo}`"))
-                    .await)
+            // The root of a repository without any commit is an empty directory.
+            At::Nothing
+                if rev.is_none() && path.is_empty() && self.wire_repo(repo).await?.empty =>
+            {
+                Ok(Vec::new())
             }
+            At::Nothing => Err(self.nothing_at(repo, path, rev).await),
         }
     }
 

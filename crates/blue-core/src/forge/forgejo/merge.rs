@@ -153,29 +153,44 @@ impl Forgejo {
                 status: None,
             });
         }
-        let mut pr = self.read_pr(repo, number).await?;
-        if pr.state == PrState::Merged {
-            return self.merged(repo, pr, opts, true).await;
-        }
-        if pr.state == PrState::Closed {
-            return Err(closed(&pr));
-        }
-        check_pin(&pr, opts)?;
-        self.refuse_behind(repo, &pr).await?;
+        let mut known = if self.seen_enough(repo, number, opts) {
+            None
+        } else {
+            let pr = self.read_pr(repo, number).await?;
+            if pr.state == PrState::Merged {
+                return self.merged(repo, number, Some(pr), opts, true).await;
+            }
+            if pr.state == PrState::Closed {
+                return Err(closed(&pr));
+            }
+            check_pin(&pr, opts)?;
+            self.refuse_behind(repo, &pr).await?;
+            Some(pr)
+        };
         let end = Instant::now() + opts.patience;
-        let mut watch = Watch::new(&pr);
+        let mut watch = known.as_ref().map(Watch::new);
         loop {
-            let refusal = match self.try_merge(repo, &pr, opts).await {
-                Ok(None) => return self.merged(repo, pr, opts, false).await,
-                Ok(Some(MergeOutcome::Scheduled)) => return Ok(MergeOutcome::Scheduled),
+            let looked = known.is_some();
+            let refusal = match self.try_merge(repo, number, known.as_ref(), opts).await {
+                Ok(None) => {
+                    if let Some(pin) = &opts.head_sha {
+                        self.recent.saw_merge(repo, number, pin);
+                    }
+                    return self.merged(repo, number, known, opts, false).await;
+                }
                 Ok(Some(outcome)) => return Ok(outcome),
                 Err(refusal) => refusal,
             };
             // Whatever was answered, the merge may have happened.
-            pr = self.reread(repo, number, &refusal).await?;
+            let pr = self.reread(repo, number, &refusal).await?;
             if pr.state == PrState::Merged {
-                return self.merged(repo, pr, opts, false).await;
+                let already = !looked && !unsure(&refusal);
+                return self.merged(repo, number, Some(pr), opts, already).await;
             }
+            if !looked {
+                check_pin(&pr, opts).map_err(|error| error.answered(409))?;
+            }
+            let watch = watch.get_or_insert_with(|| Watch::new(&pr));
             watch.look(&pr);
             let (message, status) = match refusal {
                 Refusal::TryAgain(message) => (message, 405),
@@ -187,15 +202,24 @@ impl Forgejo {
                 return Err(closed(&pr));
             }
             check_pin(&pr, opts)?;
-            self.clear(repo, &pr, &mut watch).await;
-            if let Some(error) = settled(&watch, &message) {
+            self.clear(repo, &pr, watch).await;
+            if let Some(error) = settled(watch, &message) {
                 return Err(error.answered(status));
             }
             if Instant::now() >= end {
                 return Err(blocks::still_checking(self.rest.host(), &message).answered(status));
             }
             sleep(POLL.min(end.duration_since(Instant::now()))).await;
+            known = Some(pr);
         }
+    }
+
+    /// Whether the look before a merge was taken a moment ago: the server holds the pin against the
+    /// head by itself, and only whether the base has a rule that it keeps too late must be known
+    fn seen_enough(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> bool {
+        let pin = opts.head_sha.as_ref().filter(|_| !opts.delete_branch);
+        pin.and_then(|pin| self.recent.open_at(repo, number, pin))
+            .is_some_and(|open| self.recent.may_be_behind(repo, &open))
     }
 
     /// A head that has all of its base cannot conflict with it, however old the server's "yes" is
@@ -209,7 +233,8 @@ impl Forgejo {
             && pr.head.repo.as_ref() == Some(repo)
             && head != tip
             // The point where they parted may be as old as the "yes": ask.
-            && matches!(self.commits_ahead(repo, head.as_str(), tip.as_str()).await, Ok(0))
+            && (self.recent.is_parent(tip, head)
+                || matches!(self.commits_ahead(repo, head.as_str(), tip.as_str()).await, Ok(0)))
     }
 
     /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow
@@ -246,12 +271,13 @@ impl Forgejo {
     async fn try_merge(
         &self,
         repo: &RepoId,
-        pr: &PullRequest,
+        number: u64,
+        pr: Option<&PullRequest>,
         opts: &MergeOpts,
     ) -> std::result::Result<Option<MergeOutcome>, Refusal> {
-        let number = pr.number;
         // The branch of a fork that is not allowed stays.
-        let ours = (pr.head.repo.as_ref())
+        let ours = pr
+            .and_then(|pr| pr.head.repo.as_ref())
             .is_none_or(|head| self.rest.allows(head.owner(), head.name()).is_ok());
         let body = MergeBody {
             style: opts.strategy.as_str(),
@@ -277,12 +303,7 @@ impl Forgejo {
 
     /// Look what really happened; a broken connection may still be followed by a merge
     async fn reread(&self, repo: &RepoId, number: u64, refusal: &Refusal) -> Result<PullRequest> {
-        let unsure = matches!(
-            refusal,
-            // What moved the base may have been this very merge, done by somebody else.
-            Refusal::BaseMoved(_)
-                | Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
-        );
+        let unsure = unsure(refusal);
         let end = Instant::now() + SHA_PATIENCE;
         loop {
             let pr = self.read_pr(repo, number).await?;
@@ -296,22 +317,31 @@ impl Forgejo {
     async fn merged(
         &self,
         repo: &RepoId,
-        mut pr: PullRequest,
+        number: u64,
+        mut pr: Option<PullRequest>,
         opts: &MergeOpts,
         already: bool,
     ) -> Result<MergeOutcome> {
+        let known = |pr: &Option<PullRequest>| pr.as_ref().is_some_and(|pr| pr.merge_sha.is_some());
         let end = Instant::now() + SHA_PATIENCE;
-        while pr.merge_sha.is_none() {
-            match self.read_pr(repo, pr.number).await {
-                Ok(now) => pr = now,
+        while !known(&pr) {
+            match self.read_pr(repo, number).await {
+                Ok(now) => pr = Some(now),
                 // It is merged: that the commit cannot be read is no reason to fail.
                 Err(_) => break,
             }
-            if pr.merge_sha.is_some() || Instant::now() >= end {
+            if known(&pr) || Instant::now() >= end {
                 break;
             }
             sleep(POLL / 2).await;
         }
+        let Some(pr) = pr else {
+            return Ok(MergeOutcome::Merged {
+                sha: None,
+                already,
+                branch_deleted: false,
+            });
+        };
         let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
         Ok(MergeOutcome::Merged {
             sha: pr.merge_sha,
@@ -436,6 +466,16 @@ fn paths(file: &ChangedFile) -> impl Iterator<Item = &str> {
         .into_iter()
         .flatten()
         .map(String::as_str)
+}
+
+/// Whether a merge may still follow on what was answered
+fn unsure(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        // What moved the base may have been this very merge, done by somebody else.
+        Refusal::BaseMoved(_)
+            | Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
+    )
 }
 
 fn closed(pr: &PullRequest) -> ForgeError {

@@ -17,8 +17,10 @@ mod status;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod wire;
 mod write;
+mod write_at_once;
 mod write_errors;
 
 use std::{sync::Arc, time::Duration};
@@ -37,6 +39,7 @@ use super::{
         Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
         RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
+    recent::Recent,
     rest::{Call, Paging, Rest},
 };
 use crate::http::{Credential, Http};
@@ -55,6 +58,7 @@ pub struct Forgejo {
     /// Forgejo's own API, which tells it from Gitea
     own_api: Option<Rest>,
     server: OnceCell<Server>,
+    recent: Recent,
 }
 
 impl Forgejo {
@@ -69,6 +73,7 @@ impl Forgejo {
             rest: Rest::new(http, endpoint, credential, paging),
             own_api,
             server: OnceCell::new(),
+            recent: Recent::default(),
         }
     }
 
@@ -148,6 +153,10 @@ impl Forge for Forgejo {
         self.read_repository(repo).await
     }
 
+    async fn default_branch(&self, repo: &RepoId) -> Result<String> {
+        self.default_name(repo).await
+    }
+
     async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
         self.read_overview(repo, branch).await
     }
@@ -208,6 +217,10 @@ impl Forge for Forgejo {
         head: &Sha,
     ) -> Result<Option<PullRequest>> {
         self.merged_at(repo, branch, head).await
+    }
+
+    fn merged_before(&self, repo: &RepoId, branch: &str, head: &Sha) -> bool {
+        self.recent.was_merged(repo, branch, head)
     }
 
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {

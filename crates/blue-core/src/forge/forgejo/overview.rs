@@ -64,12 +64,14 @@ impl Forgejo {
                 None => Protection::none(),
             },
         };
+        let items = self.branches(branches.items)?;
+        self.recent.saw_branches(repo, &items);
         let mut repository = found.into_model(repo);
         repository.empty = empty;
         Ok(Overview {
             repository,
             branches: Listing {
-                items: self.branches(branches.items)?,
+                items,
                 next_page: branches.next_page,
                 total: branches.total,
             },

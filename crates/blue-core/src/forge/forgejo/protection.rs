@@ -101,6 +101,12 @@ impl Rule {
 
 impl Forgejo {
     pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
+        let rule = self.rule_for(repo, branch).await?;
+        self.recent.saw_rule(repo, branch, rule.require_up_to_date);
+        Ok(rule)
+    }
+
+    async fn rule_for(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
         let row = match self.wire_branch(repo, branch).await {
             Ok(row) => row,
             Err(ForgeError::NotFound { what, .. }) => {

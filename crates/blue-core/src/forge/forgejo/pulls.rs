@@ -162,7 +162,9 @@ impl Forgejo {
             .send()
             .await;
         let pull: WirePull = self.explain(repo, result).await?.json()?;
-        Ok(pull.into())
+        let pr = pull.into();
+        self.recent.saw_pr(repo, &pr);
+        Ok(pr)
     }
 
     pub(super) async fn pr_page(

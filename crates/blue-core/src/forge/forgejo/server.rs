@@ -147,7 +147,16 @@ impl Forgejo {
             .await?
             .json()?;
         self.rest.allows(&found.owner.login, &found.name)?;
+        self.recent
+            .saw_default(repo, &found.default_branch, found.empty);
         Ok(found)
+    }
+
+    pub(super) async fn default_name(&self, repo: &RepoId) -> Result<String> {
+        match self.recent.default_branch(repo) {
+            Some(name) => Ok(name),
+            None => Ok(self.wire_repo(repo).await?.default_branch),
+        }
     }
 
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {

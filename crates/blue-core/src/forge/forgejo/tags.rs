@@ -6,7 +6,8 @@ use super::{Forgejo, branches::plausible_ref, wire};
 use crate::{
     forge::{
         ConflictKind, ForgeError, Result,
-        model::{Listing, Page, RepoId, Tag, TagOpts},
+        model::{Listing, Page, RepoId, Sha, Tag, TagOpts},
+        rest::Answer,
     },
     text::clean_line,
 };
@@ -76,18 +77,12 @@ impl Forgejo {
                 status: None,
             });
         }
-        let target = self.resolve_rev(repo, &opts.target).await?;
-        let body = NewTag {
-            tag_name: &opts.name,
-            target: target.as_str(),
-            message: opts.message.as_deref().filter(|m| !m.trim().is_empty()),
-        };
-        let answer = self
-            .repo_post(repo, &["tags"])
-            .what(format!("repository `{repo}`"))
-            .json(&body)
-            .answer()
-            .await?;
+        let mut answer = self.send_tag(repo, opts, &in_full(&opts.target)).await?;
+        // No such branch or commit, by version: look what else it may be.
+        if matches!(answer.status.as_u16(), 404 | 500) {
+            let target = self.resolve_rev(repo, &opts.target).await?;
+            answer = self.send_tag(repo, opts, target.as_str()).await?;
+        }
         let message = answer.message();
         match answer.status.as_u16() {
             200..300 => self.tag_of(repo, answer.json()?),
@@ -109,6 +104,19 @@ impl Forgejo {
         }
     }
 
+    async fn send_tag(&self, repo: &RepoId, opts: &TagOpts, target: &str) -> Result<Answer> {
+        let body = NewTag {
+            tag_name: &opts.name,
+            target,
+            message: opts.message.as_deref().filter(|m| !m.trim().is_empty()),
+        };
+        self.repo_post(repo, &["tags"])
+            .what(format!("repository `{repo}`"))
+            .json(&body)
+            .answer()
+            .await
+    }
+
     fn tag_of(&self, repo: &RepoId, row: WireTag) -> Result<Tag> {
         let commit = row
             .commit
@@ -122,5 +130,14 @@ impl Forgejo {
             annotated,
             name: row.name,
         })
+    }
+}
+
+/// A branch in full, since the servers would take a tag of the same name before it
+fn in_full(target: &str) -> String {
+    match Sha::parse(target) {
+        Ok(id) => id.to_string(),
+        Err(_) if target == "HEAD" || target.starts_with("refs/") => target.to_owned(),
+        Err(_) => format!("refs/heads/{target}"),
     }
 }

@@ -19,6 +19,7 @@ use crate::forge::{
     ConflictKind, Flavor, ForgeError, Result,
     blob::{ObjectFormat, blob_id},
     model::{CommitOpts, CommitOutcome, EntryKind, Expect, FileChange, RepoId, Sha, WrittenFile},
+    rest::Answer,
 };
 
 /// Paths looked up at once
@@ -28,7 +29,8 @@ const MAX_MOVED: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
-    branch: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new_branch: Option<&'a str>,
     message: &'a str,
@@ -79,8 +81,14 @@ struct AnsweredCommit {
 enum Place {
     /// The branch, at this commit
     Branch(Sha),
-    /// A new branch from here; `from` is a branch that the server can start at
-    New { start: Sha, from: Option<String> },
+    /// A new branch from a branch that the server finds by itself; `None` is the default branch
+    From {
+        base: Option<String>,
+        /// Where that is, if it had to be known
+        at: Option<Sha>,
+    },
+    /// A new branch from a commit
+    At(Sha),
     /// The first commit of a repository
     Empty,
 }
@@ -88,7 +96,8 @@ enum Place {
 impl Place {
     fn head(&self) -> Option<&Sha> {
         match self {
-            Self::Branch(sha) | Self::New { start: sha, .. } => Some(sha),
+            Self::Branch(sha) | Self::At(sha) => Some(sha),
+            Self::From { at, .. } => at.as_ref(),
             Self::Empty => None,
         }
     }
@@ -104,6 +113,9 @@ struct Planned {
 impl Forgejo {
     pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         check(opts)?;
+        if let Some(outcome) = self.commit_at_once(repo, opts).await? {
+            return Ok(outcome);
+        }
         let place = self.place(repo, opts).await?;
         if let Some(expected) = &opts.expected_head
             && place.head() != Some(expected)
@@ -113,7 +125,7 @@ impl Forgejo {
         let plans: Vec<_> = opts
             .changes
             .iter()
-            .map(|change| self.plan(repo, change, place.head()))
+            .map(|change| self.plan(repo, change, &place))
             .collect();
         let planned: Vec<Planned> = stream::iter(plans).buffered(AT_ONCE).try_collect().await?;
         let (mut operations, mut files) = (Vec::new(), Vec::new());
@@ -131,8 +143,11 @@ impl Forgejo {
         if let Some(branch) = self.branch_if_any(repo, &opts.branch).await? {
             return Ok(Place::Branch(branch.sha));
         }
-        let found = self.wire_repo(repo).await?;
-        if found.empty {
+        let empty = match self.recent.default_branch(repo) {
+            Some(_) => false,
+            None => self.wire_repo(repo).await?.empty,
+        };
+        if empty {
             return Ok(Place::Empty);
         }
         let Some(base) = &opts.base else {
@@ -143,41 +158,39 @@ impl Forgejo {
             });
         };
         // By name, so that branch and commit are made in one go.
-        let base = if base == "HEAD" {
-            &found.default_branch
-        } else {
-            base
-        };
+        if base == "HEAD" {
+            let moves = |change: &FileChange| matches!(change, FileChange::Rename { .. });
+            let needed = opts.expected_head.is_some() || opts.changes.iter().any(moves);
+            let at = if needed {
+                Some(self.head_of_default(repo).await?.0)
+            } else {
+                None
+            };
+            return Ok(Place::From { base: None, at });
+        }
         if let Some(branch) = self.branch_if_any(repo, base).await? {
-            return Ok(Place::New {
-                start: branch.sha,
-                from: Some(branch.name),
+            return Ok(Place::From {
+                base: Some(branch.name),
+                at: Some(branch.sha),
             });
         }
-        Ok(Place::New {
-            start: self.resolve_rev(repo, base).await?,
-            from: None,
-        })
+        Ok(Place::At(self.resolve_rev(repo, base).await?))
     }
 
-    async fn plan(
-        &self,
-        repo: &RepoId,
-        change: &FileChange,
-        head: Option<&Sha>,
-    ) -> Result<Planned> {
+    async fn plan(&self, repo: &RepoId, change: &FileChange, place: &Place) -> Result<Planned> {
+        let head = place.head();
         match change {
             FileChange::Write {
                 path,
                 content,
                 expect,
             } => {
-                let now = self.now_at(repo, path, head).await?;
+                let now = self.now(repo, path, place).await?;
                 expected(path, expect, now.as_ref().map(|n| &n.0))?;
                 plan_write(path, content, now, head)
             }
             FileChange::Delete { path, expect } => {
-                let now = self.now_at(repo, path, head).await?;
+                let now = self.now(repo, path, place).await?;
                 expected(path, expect, now.as_ref().map(|n| &n.0))?;
                 let (sha, _) = now.ok_or_else(|| self.no_file(repo, path))?;
                 Ok(Planned {
@@ -191,10 +204,10 @@ impl Forgejo {
                 content,
                 expect,
             } => {
-                let now = self.now_at(repo, from, head).await?;
+                let now = self.now(repo, from, place).await?;
                 expected(from, expect, now.as_ref().map(|n| &n.0))?;
                 let (sha, kind) = now.ok_or_else(|| self.no_file(repo, from))?;
-                if self.now_at(repo, to, head).await?.is_some() {
+                if self.now(repo, to, place).await?.is_some() {
                     return Err(ForgeError::Conflict {
                         kind: ConflictKind::Exists,
                         message: format!("`{to}` exists already"),
@@ -257,14 +270,26 @@ impl Forgejo {
         })
     }
 
-    /// Blob and kind of what is at a path; a directory cannot be written or deleted
+    async fn now(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        place: &Place,
+    ) -> Result<Option<(Sha, EntryKind)>> {
+        match place {
+            Place::Empty => Ok(None),
+            _ => self.now_at(repo, path, place.head()).await,
+        }
+    }
+
+    /// Blob and kind of what is at a path of a commit or of the default branch; a directory cannot
+    /// be written or deleted
     pub(super) async fn now_at(
         &self,
         repo: &RepoId,
         path: &str,
         head: Option<&Sha>,
     ) -> Result<Option<(Sha, EntryKind)>> {
-        let Some(head) = head else { return Ok(None) };
         match self.look_at(repo, path, head).await? {
             At::Nothing => Ok(None),
             At::Entry(entry) if entry.kind() != EntryKind::Dir => {
@@ -284,24 +309,17 @@ impl Forgejo {
         opts: &CommitOpts,
         place: &Place,
         operations: &[Operation],
-        mut files: Vec<WrittenFile>,
+        files: Vec<WrittenFile>,
     ) -> Result<CommitOutcome> {
-        let mut body = Body {
-            branch: &opts.branch,
-            new_branch: None,
-            message: &opts.message,
-            files: operations,
-        };
+        let (mut branch, mut new_branch) = (Some(opts.branch.as_str()), None);
         let mut made = None;
         match place {
-            Place::New {
-                from: Some(base), ..
-            } => {
-                body.branch = base;
-                body.new_branch = Some(&opts.branch);
+            Place::From { base, .. } => {
+                branch = base.as_deref();
+                new_branch = Some(opts.branch.as_str());
             }
             // The server starts a commit only from a branch, so make the branch first.
-            Place::New { start, from: None } => {
+            Place::At(start) => {
                 made = Some(self.make_branch(repo, &opts.branch, start.as_str()).await?);
             }
             Place::Branch(_) | Place::Empty => {}
@@ -309,14 +327,15 @@ impl Forgejo {
         let sent = Sent {
             repo,
             branch: &opts.branch,
+            before: match place {
+                Place::Branch(sha) => Some(sha),
+                _ => None,
+            },
             head: place.head(),
             operations,
         };
         let answer = self
-            .repo_post(repo, &["contents"])
-            .what(format!("branch `{}` of `{repo}`", opts.branch))
-            .json(&body)
-            .answer()
+            .post_files(repo, opts, (branch, new_branch), operations)
             .await;
         let answer = match answer {
             Ok(answer) if answer.status.is_success() => answer,
@@ -330,6 +349,41 @@ impl Forgejo {
                 });
             }
         };
+        let created = !matches!(place, Place::Branch(_));
+        self.committed(repo, opts, answer, files, created).await
+    }
+
+    /// Send a commit; `new_branch` is made from `branch`, which is the default branch if left out
+    pub(super) async fn post_files(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        (branch, new_branch): (Option<&str>, Option<&str>),
+        operations: &[Operation],
+    ) -> Result<Answer> {
+        let body = Body {
+            branch,
+            new_branch,
+            message: &opts.message,
+            files: operations,
+        };
+        self.repo_post(repo, &["contents"])
+            .what(format!("branch `{}` of `{repo}`", opts.branch))
+            .json(&body)
+            .answer()
+            .await
+    }
+
+    /// What came of a commit that the server took
+    pub(super) async fn committed(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        answer: Answer,
+        mut files: Vec<WrittenFile>,
+        created: bool,
+    ) -> Result<CommitOutcome> {
+        self.recent.saw_branch(repo, &opts.branch);
         let answered: Answered = answer.json()?;
         for row in answered.files.iter().flatten() {
             let written = files.iter_mut().find(|f| f.path == row.path);
@@ -339,9 +393,17 @@ impl Forgejo {
         }
         let Some(commit) = answered.commit else {
             let tip = self.read_branch(repo, &opts.branch).await?.sha;
-            return Ok(self.outcome(repo, tip, place, files));
+            return Ok(self.outcome(repo, tip, created, files));
         };
         let sha = wire::sha(self.rest.host(), &commit.sha)?;
+        let parents = commit.parents.iter();
+        let parents = parents.filter_map(|parent| Sha::parse(parent.sha()).ok());
+        self.recent.saw_commit(&sha, parents.collect());
+        if self.recent.default_branch(repo).as_ref() == Some(&opts.branch) {
+            for file in &files {
+                self.recent.saw_file(repo, &file.path, &file.sha);
+            }
+        }
         if let (Some(expected), Some(parent)) = (&opts.expected_head, commit.parents.first())
             && parent.sha() != expected.as_str()
         {
@@ -360,7 +422,7 @@ impl Forgejo {
                 status: None,
             });
         }
-        let mut outcome = self.outcome(repo, sha, place, files);
+        let mut outcome = self.outcome(repo, sha, created, files);
         if !commit.html_url.is_empty() {
             outcome.html_url = commit.html_url;
         }
@@ -376,15 +438,23 @@ impl Forgejo {
     ) -> Result<CommitOutcome> {
         let head = match &place {
             Place::Branch(head) => head.clone(),
-            Place::New { start, .. } => {
+            Place::From { base, at: None } => {
+                let base = base.as_deref().unwrap_or("HEAD");
+                self.make_branch(repo, &opts.branch, base).await?.sha
+            }
+            Place::At(start)
+            | Place::From {
+                at: Some(start), ..
+            } => {
                 let branch = self.make_branch(repo, &opts.branch, start.as_str()).await?;
                 branch.sha
             }
             Place::Empty => return Err(nothing_given()),
         };
+        let created = !matches!(place, Place::Branch(_));
         Ok(CommitOutcome {
             unchanged: true,
-            ..self.outcome(repo, head, &place, files)
+            ..self.outcome(repo, head, created, files)
         })
     }
 
@@ -392,13 +462,13 @@ impl Forgejo {
         &self,
         repo: &RepoId,
         sha: Sha,
-        place: &Place,
+        created: bool,
         files: Vec<WrittenFile>,
     ) -> CommitOutcome {
         CommitOutcome {
             html_url: self.web(&format!("{repo}/commit/{sha}")),
             sha,
-            branch_created: !matches!(place, Place::Branch(_)),
+            branch_created: created,
             unchanged: false,
             files,
         }
@@ -429,7 +499,8 @@ fn plan_write(
     now: Option<(Sha, EntryKind)>,
     head: Option<&Sha>,
 ) -> Result<Planned> {
-    let id = blob_id(content, head.map_or(ObjectFormat::Sha1, ObjectFormat::of));
+    let known = now.as_ref().map(|n| &n.0).or(head);
+    let id = blob_id(content, known.map_or(ObjectFormat::Sha1, ObjectFormat::of));
     let same = now == Some((id.clone(), EntryKind::File));
     if let Some((_, EntryKind::Submodule)) = now {
         return Err(ForgeError::Invalid {
@@ -451,7 +522,7 @@ fn plan_write(
     })
 }
 
-fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
+pub(super) fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
     Operation {
         action: if now.is_some() { "update" } else { "create" },
         path: path.to_owned(),

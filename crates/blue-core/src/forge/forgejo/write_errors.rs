@@ -17,6 +17,9 @@ use crate::{
 pub(super) struct Sent<'a> {
     pub(super) repo: &'a RepoId,
     pub(super) branch: &'a str,
+    /// Where the branch was; none when it was not there
+    pub(super) before: Option<&'a Sha>,
+    /// What the files were looked up in; none for the default branch
     pub(super) head: Option<&'a Sha>,
     pub(super) operations: &'a [Operation],
 }
@@ -102,7 +105,7 @@ impl Forgejo {
         }
         let now = self.branch_if_any(sent.repo, sent.branch).await.ok()?;
         let now = now.map(|branch| branch.sha);
-        (sent.head.is_some() && now.as_ref() != sent.head).then(|| ForgeError::Conflict {
+        (now.as_ref() != sent.before).then(|| ForgeError::Conflict {
             kind: ConflictKind::HeadMoved { current: now },
             message: message.to_owned(),
             status: None,
@@ -157,9 +160,9 @@ impl Forgejo {
             .ok()
             .flatten()
             .map(|b| b.sha)
-            .or_else(|| sent.head.cloned())?;
+            .or_else(|| sent.head.cloned());
         let now = self
-            .now_at(sent.repo, path, Some(&tip))
+            .now_at(sent.repo, path, tip.as_ref())
             .await
             .ok()
             .flatten();

@@ -105,15 +105,11 @@ impl GitHub {
         self.commit_id(repo, plain).await
     }
 
-    /// Of the default branch where none is named; a full id is taken at its word, since whatever
-    /// is read with it will tell
-    pub(super) async fn resolve_for_read(&self, repo: &RepoId, rev: Option<&str>) -> Result<Sha> {
-        match rev {
-            None => self.commit_id(repo, "HEAD").await,
-            Some(rev) => match Sha::parse(rev) {
-                Ok(sha) => Ok(sha),
-                Err(_) => self.resolve_rev(repo, rev).await,
-            },
+    /// A full id is taken at its word, since whatever is read with it will tell
+    pub(super) async fn resolve_for_read(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
+        match Sha::parse(rev) {
+            Ok(sha) => Ok(sha),
+            Err(_) => self.resolve_rev(repo, rev).await,
         }
     }
 
@@ -146,7 +142,7 @@ impl GitHub {
 
     pub(super) async fn read_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit> {
         let what = format!("commit `{rev}` of `{repo}`");
-        let sha = self.resolve_for_read(repo, Some(rev)).await?;
+        let sha = self.resolve_for_read(repo, rev).await?;
         let answer = self
             .get(repo, &["commits", sha.as_str()])
             // Its files are not wanted, and there may be thousands.
@@ -169,7 +165,7 @@ impl GitHub {
         page: Page,
     ) -> Result<Listing<Commit>> {
         let sha = match rev {
-            Some(rev) => Some(self.resolve_for_read(repo, Some(rev)).await?),
+            Some(rev) => Some(self.resolve_for_read(repo, rev).await?),
             None => None,
         };
         let rows = self
@@ -197,8 +193,8 @@ impl GitHub {
         base: &str,
         head: &str,
     ) -> Result<Comparison> {
-        let base = self.resolve_for_read(repo, Some(base)).await?;
-        let head = self.resolve_for_read(repo, Some(head)).await?;
+        let base = self.resolve_for_read(repo, base).await?;
+        let head = self.resolve_for_read(repo, head).await?;
         self.compare_names(repo, base.as_str(), head.as_str()).await
     }
 

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use super::{GitHub, commit::tree::WireTree, wire};
 use crate::{
     forge::{
-        ForgeError, Result,
+        ConflictKind, ForgeError, Result,
+        blob::{ObjectFormat, blob_id},
         model::{Entry, EntryKind, File, RepoId, Sha},
         rest::Call,
     },
@@ -86,11 +87,9 @@ impl GitHub {
         if path.is_empty() {
             return Err(ForgeError::is_directory());
         }
-        let commit = self.resolve_for_read(repo, rev).await?;
-        let (found, own) = tokio::join!(
-            self.content(repo, path, &commit),
-            self.link_at(repo, path, &commit)
-        );
+        let commit = self.commit_for(repo, rev).await?;
+        let at = commit.as_ref();
+        let (found, own) = tokio::join!(self.content(repo, path, at), self.link_at(repo, path, at));
         let found = found?;
         if found.kind == "dir" {
             return Err(ForgeError::is_directory());
@@ -116,8 +115,15 @@ impl GitHub {
         }
         let content = match inline(&found) {
             Some(content) => content,
-            None => self.raw(repo, path, &commit, max_bytes).await?,
+            None => self.raw(repo, path, at, max_bytes).await?,
         };
+        if at.is_none() && blob_id(&content, ObjectFormat::of(&found.sha.0)) != found.sha.0 {
+            return Err(ForgeError::Conflict {
+                kind: ConflictKind::Other,
+                message: format!("`{path}` changed while it was read"),
+                status: None,
+            });
+        }
         Ok(File {
             path: found.path,
             sha: found.sha.0,
@@ -130,8 +136,16 @@ impl GitHub {
         })
     }
 
+    /// The commit that is asked for; none for the default branch as it is
+    async fn commit_for(&self, repo: &RepoId, rev: Option<&str>) -> Result<Option<Sha>> {
+        match rev {
+            Some(rev) => self.resolve_for_read(repo, rev).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The blob of the link at a path, if it is one
-    async fn link_at(&self, repo: &RepoId, path: &str, commit: &Sha) -> Option<Sha> {
+    async fn link_at(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Option<Sha> {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         let entries = self.dir_at(repo, parent, commit).await.ok()?;
         let entry = entries.into_iter().find(|entry| entry.path == path)?;
@@ -143,7 +157,7 @@ impl GitHub {
         repo: &RepoId,
         mut found: Found,
         own: Sha,
-        commit: Sha,
+        commit: Option<Sha>,
         max_bytes: u64,
     ) -> Result<File> {
         let answer = self
@@ -163,23 +177,23 @@ impl GitHub {
         path: &str,
         rev: Option<&str>,
     ) -> Result<Vec<Entry>> {
-        let commit = match self.resolve_for_read(repo, rev).await {
+        let commit = self.commit_for(repo, rev).await?;
+        let path = path.trim_matches('/');
+        match self.dir_at(repo, path, commit.as_ref()).await {
             // The root of a repository without any commit is an empty directory.
-            Err(ForgeError::NotFound { .. })
-                if rev.is_none()
-                    && path.trim_matches('/').is_empty()
-                    && self.read_repository(repo).await?.empty =>
+            Err(ForgeError::NotFound { .. } | ForgeError::Conflict { .. })
+                if rev.is_none() && path.is_empty() && self.read_repository(repo).await?.empty =>
             {
-                return Ok(Vec::new());
+                Ok(Vec::new())
             }
-            other => other?,
-        };
-        self.dir_at(repo, path.trim_matches('/'), &commit).await
+            other => other,
+        }
     }
 
-    async fn dir_at(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Vec<Entry>> {
+    async fn dir_at(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Vec<Entry>> {
         if path.is_empty() {
-            return self.tree_entries(repo, commit, path).await;
+            let root = commit.map_or("HEAD", Sha::as_str);
+            return self.tree_entries(repo, root, path).await;
         }
         let found = self.content(repo, path, commit).await?;
         if found.kind != "dir" {
@@ -190,15 +204,15 @@ impl GitHub {
             }));
         }
         if found.entries.len() >= MOST_ENTRIES {
-            return self.tree_entries(repo, &found.sha.0, path).await;
+            return self.tree_entries(repo, found.sha.0.as_str(), path).await;
         }
         Ok(found.entries.into_iter().map(Into::into).collect())
     }
 
     /// The entries of a tree, or of the root of a commit; not cut at a thousand
-    async fn tree_entries(&self, repo: &RepoId, tree: &Sha, path: &str) -> Result<Vec<Entry>> {
+    async fn tree_entries(&self, repo: &RepoId, tree: &str, path: &str) -> Result<Vec<Entry>> {
         let found: WireTree = self
-            .get(repo, &["git", "trees", tree.as_str()])
+            .get(repo, &["git", "trees", tree])
             .what(format!("`{path}` of `{repo}`"))
             .send()
             .await?
@@ -212,7 +226,7 @@ impl GitHub {
         Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())
     }
 
-    async fn content(&self, repo: &RepoId, path: &str, commit: &Sha) -> Result<Found> {
+    async fn content(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Found> {
         self.content_call(repo, path, commit)
             .header(
                 http::header::ACCEPT,
@@ -228,7 +242,7 @@ impl GitHub {
         &self,
         repo: &RepoId,
         path: &str,
-        commit: &Sha,
+        commit: Option<&Sha>,
         max_bytes: u64,
     ) -> Result<Vec<u8>> {
         let answer = self
@@ -246,10 +260,10 @@ impl GitHub {
         Ok(answer.body.to_vec())
     }
 
-    fn content_call(&self, repo: &RepoId, path: &str, commit: &Sha) -> Call<'_> {
+    fn content_call(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Call<'_> {
         self.get(repo, &["contents"])
             .path(path)
-            .query("ref", commit)
+            .query_opt("ref", commit)
             .what(format!("`{path}` of `{repo}`"))
     }
 }
@@ -268,7 +282,7 @@ fn inline(found: &Found) -> Option<Vec<u8>> {
     (bytes.len() as u64 == found.size || !bytes.is_empty()).then_some(bytes)
 }
 
-fn link(found: Found, target: String, commit: Sha) -> File {
+fn link(found: Found, target: String, commit: Option<Sha>) -> File {
     File {
         path: found.path,
         sha: found.sha.0,

@@ -31,6 +31,7 @@ use super::{
         Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
         RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
+    recent::Recent,
     rest::{Answer, Call, Paging, Rest},
 };
 use crate::http::{Credential, HeaderName, HeaderValue, Http};
@@ -62,6 +63,7 @@ pub fn api_url(host: &Host) -> Url {
 #[derive(Debug)]
 pub struct GitHub {
     rest: Rest,
+    recent: Recent,
 }
 
 impl GitHub {
@@ -81,7 +83,10 @@ impl GitHub {
                 HeaderValue::from_static(API_VERSION),
             )
             .cached();
-        Self { rest }
+        Self {
+            rest,
+            recent: Recent::default(),
+        }
     }
 
     /// Touch only what is allowed
@@ -253,6 +258,13 @@ impl Forge for GitHub {
         self.read_repository(repo).await
     }
 
+    async fn default_branch(&self, repo: &RepoId) -> Result<String> {
+        match self.recent.default_branch(repo) {
+            Some(name) => Ok(name),
+            None => Ok(self.read_repository(repo).await?.default_branch),
+        }
+    }
+
     async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
         self.read_overview(repo, branch).await
     }
@@ -289,7 +301,9 @@ impl Forge for GitHub {
     }
 
     async fn get_pr(&self, repo: &RepoId, number: u64) -> Result<PullRequest> {
-        Ok(self.wire_pull(repo, number).await?.into())
+        let pr = self.wire_pull(repo, number).await?.into();
+        self.recent.saw_pr(repo, &pr);
+        Ok(pr)
     }
 
     async fn list_prs(
@@ -318,6 +332,10 @@ impl Forge for GitHub {
         self.merged_at(repo, branch, head).await
     }
 
+    fn merged_before(&self, repo: &RepoId, branch: &str, head: &Sha) -> bool {
+        self.recent.was_merged(repo, branch, head)
+    }
+
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         let merged = self.merge(repo, number, opts).await;
         self.new_name(repo, merged).await
@@ -332,7 +350,12 @@ impl Forge for GitHub {
     }
 
     async fn pr_reviews(&self, repo: &RepoId, number: u64) -> Result<Vec<Review>> {
-        self.reviews_of_pr(repo, number).await
+        let pull = self.wire_pull(repo, number).await?;
+        self.reviews_at(repo, &pull.into()).await
+    }
+
+    async fn reviews_of(&self, repo: &RepoId, pr: &PullRequest) -> Result<Vec<Review>> {
+        self.reviews_at(repo, pr).await
     }
 
     async fn mergeability(
@@ -342,6 +365,18 @@ impl Forge for GitHub {
         patience: Duration,
     ) -> Result<Mergeability> {
         self.wait_for_mergeability(repo, number, patience).await
+    }
+
+    async fn mergeability_of(
+        &self,
+        repo: &RepoId,
+        pr: &PullRequest,
+        patience: Duration,
+    ) -> Result<Mergeability> {
+        match pulls::told_by(pr) {
+            Mergeability::Checking => self.wait_for_mergeability(repo, pr.number, patience).await,
+            known => Ok(known),
+        }
     }
 
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha> {

@@ -21,13 +21,15 @@ const PRS: u32 = 50;
 type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
 
 impl GitHub {
-    /// Five requests at once; two more, after those, where the default branch has an unusual name
+    /// Five requests at once; one or two more, after those, where the default branch has an unusual
+    /// name that nobody told yet
     pub(super) async fn read_overview(
         &self,
         repo: &RepoId,
         branch: Option<&str>,
     ) -> Result<Overview> {
-        let guess = branch.unwrap_or(GUESS);
+        let known = self.recent.default_branch(repo);
+        let guess = branch.or(known.as_deref()).unwrap_or(GUESS);
         let (found, branches, prs, rules) = join!(
             self.wire_repo(repo),
             self.get(repo, &["branches"])
@@ -47,12 +49,15 @@ impl GitHub {
         let empty = branches.items.is_empty();
         let default = found.default_branch.clone().unwrap_or_default();
         let wanted = branch.unwrap_or(&default).to_owned();
+        self.recent.saw_default(repo, &default, empty);
+        let row = self.row(repo, &wanted, &branches).await?;
         let rules = if wanted == guess || empty {
             rules
-        } else {
+        } else if row.as_ref().is_some_and(|row| row.protected) {
             self.both_rules(repo, &wanted).await
+        } else {
+            (self.rules(repo, &wanted).await, Ok(ClassicRule::Absent))
         };
-        let row = self.row(repo, &wanted, &branches).await?;
         let protection = match &row {
             None => {
                 let coming = rules.0?;

@@ -62,8 +62,11 @@ impl GitHub {
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {
         let found = self.wire_repo(repo).await?;
         // The size is rounded down and late: zero says "perhaps empty" and no more.
-        let empty = found.size == 0 && self.has_no_commit(repo).await?;
-        self.repository_of(found, empty)
+        let seen = self.recent.default_branch(repo).is_some();
+        let empty = found.size == 0 && !seen && self.has_no_commit(repo).await?;
+        let found = self.repository_of(found, empty)?;
+        self.recent.saw_default(repo, &found.default_branch, empty);
+        Ok(found)
     }
 
     pub(super) fn repository_of(&self, found: WireRepo, empty: bool) -> Result<Repository> {

@@ -154,7 +154,7 @@ pub struct File {
     pub kind: EntryKind,
     /// Where a symlink points
     pub target: Option<String>,
-    /// The commit it was read at
-    pub commit: Sha,
+    /// The commit it was read at; absent where none was asked for
+    pub commit: Option<Sha>,
     pub html_url: String,
 }

@@ -25,6 +25,8 @@ use crate::{
 const LARGEST: u64 = 16 * 1024 * 1024;
 /// Files read at once
 const AT_ONCE: usize = 6;
+/// The default branch, by the one name that every forge has for it
+const DEFAULT: &str = "HEAD";
 /// Room for the rows of an answer
 const ROOM: usize = 50_000;
 
@@ -141,8 +143,7 @@ impl Tool for FileWriteBranch {
             Some(sha) => Some(Sha::parse(&sha)?),
             None => None,
         };
-        // The default branch, by the one name that every forge has for it.
-        let base = given(&input.base).unwrap_or_else(|| "HEAD".to_owned());
+        let base = given(&input.base).unwrap_or_else(|| DEFAULT.to_owned());
         let message = given(&input.message);
         let repo_args = input.repo.clone();
         let wishes = wishes(input)?;
@@ -248,16 +249,14 @@ async fn changes(
 ) -> Result<Vec<FileChange>, ToolError> {
     let mut start = None;
     if wishes.iter().any(|wish| wish.reads().is_some()) {
-        start = Some(begin(repo, branch, base).await?);
+        start = begin(repo, branch, base).await?;
     }
     let start = start.as_ref();
     stream::iter(wishes)
         .map(|wish| async move {
-            let read = match (wish.reads(), start) {
-                (Some(path), Some(start)) => {
-                    Some(read(repo, path, branch, start, wish.sha.as_ref()).await?)
-                }
-                _ => None,
+            let read = match wish.reads() {
+                Some(path) => Some(read(repo, path, branch, start, wish.sha.as_ref()).await?),
+                None => None,
             };
             change(wish, read)
         })
@@ -266,12 +265,13 @@ async fn changes(
         .await
 }
 
-/// The commit that the new one goes on top of
-async fn begin(repo: &Repo, branch: &str, base: &str) -> Result<Sha, ToolError> {
+/// The commit that the new one goes on top of; `None` is the default branch as it is
+async fn begin(repo: &Repo, branch: &str, base: &str) -> Result<Option<Sha>, ToolError> {
     let forge: &dyn Forge = &*repo.forge;
     match forge.get_branch(&repo.id, branch).await {
-        Ok(found) => Ok(found.sha),
-        Err(ForgeError::NotFound { .. }) => Ok(forge.resolve(&repo.id, base).await?),
+        Ok(found) => Ok(Some(found.sha)),
+        Err(ForgeError::NotFound { .. }) if base == DEFAULT => Ok(None),
+        Err(ForgeError::NotFound { .. }) => Ok(Some(forge.resolve(&repo.id, base).await?)),
         Err(error) => Err(error.into()),
     }
 }
@@ -280,10 +280,10 @@ async fn read(
     repo: &Repo,
     path: &str,
     branch: &str,
-    start: &Sha,
+    start: Option<&Sha>,
     seen: Option<&Sha>,
 ) -> Result<File, ToolError> {
-    let rev = Some(start.as_str());
+    let rev = start.map(Sha::as_str);
     let file = match repo.forge.read_file(&repo.id, path, rev, LARGEST).await {
         Err(ForgeError::NotFound { .. }) => {
             let message = format!(

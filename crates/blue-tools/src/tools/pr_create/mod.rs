@@ -89,19 +89,30 @@ impl Tool for PrCreate {
         let title = needed(input.title.map(|title| clean_line(&title)), "title")?;
         let head = needed(input.head, "head")?;
         let repo = cx.repo(&input.repo).await?;
-        let base = match given(input.base) {
-            Some(base) => base,
-            None => repo.forge.repository(&repo.id).await?.default_branch,
+        let given_base = given(input.base);
+        let base = match &given_base {
+            Some(base) => base.clone(),
+            None => repo.forge.default_branch(&repo.id).await?,
         };
-        let opts = CreatePrOpts {
+        let mut opts = CreatePrOpts {
             repo: repo.id.clone(),
             head: head.clone(),
-            base: base.clone(),
+            base,
             title,
             body: given(input.body),
             draft: input.draft,
         };
-        let (pr, existing) = match repo.forge.create_pr(opts).await {
+        let mut made = repo.forge.create_pr(opts.clone()).await;
+        // What was the default branch a moment ago may be gone.
+        if given_base.is_none() && matches!(made, Err(ForgeError::NotFound { .. })) {
+            let now = repo.forge.repository(&repo.id).await?.default_branch;
+            if now != opts.base {
+                opts.base = now;
+                made = repo.forge.create_pr(opts.clone()).await;
+            }
+        }
+        let base = opts.base;
+        let (pr, existing) = match made {
             Ok(pr) => (pr, false),
             Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,

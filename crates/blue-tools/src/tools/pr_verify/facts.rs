@@ -123,13 +123,13 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         match (behind(&pr), &pr.head.sha) {
             (Some(behind), _) => behind,
             (None, Some(head)) if open => forge
-                .compare(id, &pr.base.branch, head.as_str())
+                .ahead(id, head.as_str(), &pr.base.branch)
                 .await
-                .is_ok_and(|compared| compared.behind > 0),
+                .is_ok_and(|more| more > 0),
             _ => false,
         }
     };
-    let reviews = forge.pr_reviews(id, pr.number);
+    let reviews = forge.reviews_of(id, &pr);
     let (mergeability, rule, checks, about, reviews, behind) =
         tokio::try_join!(mergeability, rule, checks, about, reviews, async {
             Ok(lag.await)

@@ -64,7 +64,10 @@ impl Report for Done {
         } = &self.rotated;
         page.line(&format!("Key {active} is used from now on."), Style::Good)
             .line(
-                &format!("{rewrapped} data keys were wrapped anew."),
+                &match rewrapped {
+                    1 => "1 data key was wrapped anew.".to_owned(),
+                    n => format!("{n} data keys were wrapped anew."),
+                },
                 Style::Plain,
             )
             .line(

@@ -75,8 +75,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     // Before there is an application, the settings cannot be whole.
     let args = match args.command {
         Some(Command::Setup(setup)) => {
-            let public_url = public_url(cx, &args.flags);
-            return setup::run(cx, setup, public_url).await;
+            return setup::run(cx, setup, &args.flags).await;
         }
         _ => args,
     };
@@ -97,18 +96,6 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
             .map_err(Stop::Output);
     }
     serve::serve(cx, config).await
-}
-
-fn public_url(cx: &Cx, flags: &flags::Flags) -> Option<String> {
-    let flag = flags.0.iter().find(|(key, _)| key == "public_url");
-    let value = flag.map(|(_, value)| value.clone());
-    value.or_else(|| {
-        let vars = cx.env.broker();
-        let var = vars
-            .into_iter()
-            .find(|(name, _)| name == "BLUE_BROKER_PUBLIC_URL");
-        var.map(|(_, value)| value)
-    })
 }
 
 fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config, ToolError> {

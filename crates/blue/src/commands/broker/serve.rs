@@ -22,6 +22,7 @@ pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
         .map_err(not_started)?;
     let printed = cx.screen.show(&Ready {
         url: broker.public_url().origin().to_owned(),
+        mcp_url: broker.public_url().resource(),
         listen: broker.address().to_string(),
     });
     if printed.is_ok() {
@@ -65,12 +66,18 @@ pub(super) fn not_started(error: StartError) -> ToolError {
 #[derive(Debug, Serialize)]
 struct Ready {
     url: String,
+    /// What clients are given
+    mcp_url: String,
     listen: String,
 }
 
 impl Report for Ready {
     fn page(&self, page: &mut Page) {
         page.line(&format!("The broker runs at {}", self.url), Style::Bold)
+            .line(
+                &format!("Clients connect to {}", self.mcp_url),
+                Style::Plain,
+            )
             .line("Ctrl-C stops it.", Style::Dim);
     }
 }

@@ -1,13 +1,12 @@
 //! `blue broker setup`
 
 use std::{
-    fmt::Write as _,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use blue_broker::config::{ForgeUrl, PublicUrl};
+use blue_broker::config::{ForgeUrl, Kind, PublicUrl, SETTINGS};
 use blue_core::{
     forge::model::Host,
     http::{AuthScheme, Credential, HeaderName, HeaderValue, Http, Method, Request},
@@ -17,6 +16,7 @@ use blue_tools::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::flags::Flags;
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -49,11 +49,11 @@ Examples:
     --public-url https://broker.example.org
   blue broker --config broker.toml --check";
 
-/// Make the application and the files; `public_url` comes from the settings
-pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Result<(), Stop> {
+/// Make the application and the files; settings that are given as flags go into the config
+pub(super) async fn run(cx: &Cx, args: Args, flags: &Flags) -> Result<(), Stop> {
     let config = |message: String| ToolError::new(ErrorCode::Config, message);
     let forge = ForgeUrl::parse(&args.forge).map_err(|why| config(format!("--forge: {why}")))?;
-    let public_url = public_url.ok_or_else(|| {
+    let public_url = public_url(cx, flags).ok_or_else(|| {
         config("the public URL is not set".to_owned())
             .with_hint("give `--public-url` or `BLUE_BROKER_PUBLIC_URL`")
     })?;
@@ -77,16 +77,19 @@ pub(super) async fn run(cx: &Cx, args: Args, public_url: Option<String>) -> Resu
         }
     };
     let name = secret_file.file_name().unwrap_or_default();
-    let mut text = format!(
-        "public_url = {}\nforge_url = {}\nclient_id = {}\nclient_secret_file = {}\n",
-        json!(public.origin()),
-        json!(forge.url().as_str()),
-        json!(made.client_id),
-        json!(name.to_string_lossy()),
-    );
-    if let Some(listen) = listen(&public) {
-        let _ = writeln!(text, "listen = {}", json!(listen));
+    let mut settings = vec![
+        ("public_url", public.origin().to_owned()),
+        ("forge_url", forge.url().to_string()),
+        ("client_id", made.client_id.clone()),
+        ("client_secret_file", name.to_string_lossy().into_owned()),
+    ];
+    for (key, value) in also(cx.env.cwd(), flags, &public) {
+        if settings.iter().all(|(known, _)| *known != key) {
+            settings.push((key, value));
+        }
     }
+    let line = |(key, value): (&str, String)| format!("{key} = {}\n", json!(value));
+    let text: String = settings.into_iter().map(line).collect();
     files.fill(&text, &made.client_secret)?;
     let done = Done {
         config: out,
@@ -106,6 +109,35 @@ fn listen(public: &PublicUrl) -> Option<String> {
         .is_some_and(|port| port.parse::<u16>().is_ok());
     let address = plain.replace("localhost", "127.0.0.1");
     has_port.then_some(address)
+}
+
+fn public_url(cx: &Cx, flags: &Flags) -> Option<String> {
+    let flag = flags.0.iter().find(|(key, _)| key == "public_url");
+    flag.map(|(_, value)| value.clone()).or_else(|| {
+        let mut vars = cx.env.broker().into_iter();
+        let var = vars.find(|(name, _)| name == "BLUE_BROKER_PUBLIC_URL");
+        var.map(|(_, value)| value)
+    })
+}
+
+/// Settings beside those of the application: what was given, and a port that fits the public URL
+fn also(cwd: &Path, flags: &Flags, public: &PublicUrl) -> Vec<(&'static str, String)> {
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    for setting in SETTINGS {
+        let given = flags.0.iter().find(|(key, _)| key == setting.key);
+        let Some((_, value)) = given else { continue };
+        // Paths of the file are below its folder, which may be another.
+        let value = match setting.kind {
+            Kind::Path => cwd.join(value).display().to_string(),
+            Kind::Text | Kind::Secret => value.clone(),
+        };
+        found.push((setting.key, value));
+    }
+    let told = found.iter().any(|(key, _)| *key == "listen");
+    if let Some(address) = listen(public).filter(|_| !told) {
+        found.push(("listen", address));
+    }
+    found
 }
 
 /// What the forge says of the new application
@@ -261,5 +293,29 @@ mod tests {
             let public = PublicUrl::parse(public).unwrap();
             assert_eq!(listen(&public).as_deref(), address, "{public:?}");
         }
+    }
+
+    #[test]
+    fn what_was_given_goes_into_the_config_and_the_port_fits() {
+        let of = |flags: &[(&str, &str)], public: &str| {
+            let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            let flags = Flags(flags.iter().map(owned).collect());
+            also(
+                Path::new("/srv"),
+                &flags,
+                &PublicUrl::parse(public).unwrap(),
+            )
+        };
+        let local = "http://127.0.0.1:8081";
+        assert_eq!(of(&[], local), [("listen", "127.0.0.1:8081".to_owned())]);
+        assert_eq!(
+            of(&[("listen", "[::1]:9")], local),
+            [("listen", "[::1]:9".to_owned())]
+        );
+        assert_eq!(of(&[], "https://broker.example.org"), []);
+        assert_eq!(
+            of(&[("data", "broker")], "https://broker.example.org"),
+            [("data", "/srv/broker".to_owned())]
+        );
     }
 }

@@ -9,7 +9,9 @@ use tokio::time::Instant;
 use super::{super::commits::WireFile, GitHub, PAGE_LIMIT, WirePull, wire};
 use crate::forge::{
     Result,
-    model::{ChangedFile, Mergeability, PrState, RepoId, Review, ReviewState},
+    model::{
+        ChangedFile, Mergeability, Mergeable, PrState, PullRequest, RepoId, Review, ReviewState,
+    },
 };
 
 /// Between two looks at a pull request that GitHub still computes
@@ -39,18 +41,17 @@ impl GitHub {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    pub(in crate::forge::github) async fn reviews_of_pr(
+    pub(in crate::forge::github) async fn reviews_at(
         &self,
         repo: &RepoId,
-        number: u64,
+        pr: &PullRequest,
     ) -> Result<Vec<Review>> {
-        let text = number.to_string();
         let rows = self
-            .get(repo, &["pulls", &text, "reviews"])
-            .what(format!("pull request #{number} of `{repo}`"))
-            .all::<WireReview>(PAGE_LIMIT);
-        let (pull, rows) = tokio::try_join!(self.wire_pull(repo, number), rows)?;
-        Ok(rows.into_iter().map(|row| review(row, &pull)).collect())
+            .get(repo, &["pulls", &pr.number.to_string(), "reviews"])
+            .what(format!("pull request #{} of `{repo}`", pr.number))
+            .all::<WireReview>(PAGE_LIMIT)
+            .await?;
+        Ok(rows.into_iter().map(|row| review(row, pr)).collect())
     }
 
     pub(in crate::forge::github) async fn wait_for_mergeability(
@@ -101,7 +102,20 @@ impl WirePull {
     }
 }
 
-fn review(row: WireReview, pull: &WirePull) -> Review {
+/// What one look tells
+pub(in crate::forge::github) fn told_by(pr: &PullRequest) -> Mergeability {
+    match (pr.state, pr.mergeable) {
+        (PrState::Merged, _) => Mergeability::Merged,
+        (PrState::Closed, _) => Mergeability::Closed,
+        _ if pr.draft => Mergeability::Draft,
+        _ if pr.changed_files == Some(0) => Mergeability::Empty,
+        (_, Mergeable::Yes) => Mergeability::Clean,
+        (_, Mergeable::No) => Mergeability::Conflict,
+        (_, Mergeable::Unknown) => Mergeability::Checking,
+    }
+}
+
+fn review(row: WireReview, pr: &PullRequest) -> Review {
     let state = match row.state.as_str() {
         "APPROVED" => ReviewState::Approved,
         "CHANGES_REQUESTED" => ReviewState::ChangesRequested,
@@ -118,7 +132,7 @@ fn review(row: WireReview, pull: &WirePull) -> Review {
             None | Some("OWNER" | "MEMBER" | "COLLABORATOR") => None,
             Some(_) => Some(false),
         },
-        stale: commit.as_ref().is_some_and(|c| *c != pull.head.sha.0),
+        stale: commit.is_some() && commit != pr.head.sha,
         commit,
         submitted: row.submitted_at,
     }

@@ -40,17 +40,19 @@ impl GitHub {
     ) -> Result<MergeOutcome> {
         let method = method(opts)?;
         let end = Instant::now() + opts.patience;
-        let mut pull = self.wire_pull(repo, number).await?;
-        if pull.is_merged() {
-            let pull = PullRequest::from(pull);
-            return Ok(MergeOutcome::Merged {
-                branch_deleted: opts.delete_branch && self.head_is_gone(&pull).await,
-                sha: pull.merge_sha,
-                already: true,
-            });
+        // GitHub holds the pin against the head by itself, so a look of a moment ago is enough.
+        let pin = opts.head_sha.as_ref().filter(|_| !opts.delete_branch);
+        let seen = pin.and_then(|pin| self.recent.open_at(repo, number, pin));
+        let mut pull = None;
+        if seen.is_none() {
+            let found = self.wire_pull(repo, number).await?;
+            if found.is_merged() {
+                return Ok(self.already(found, opts).await);
+            }
+            refuse(&found, opts)?;
+            pull = Some(found);
         }
         loop {
-            refuse(&pull, opts)?;
             let body = Body {
                 merge_method: method,
                 sha: opts.head_sha.as_ref().map(Sha::as_str),
@@ -71,28 +73,66 @@ impl GitHub {
                     .ok()
                     .and_then(|m| m.sha)
                     .map(|s| s.0);
+                if let Some(pin) = &opts.head_sha {
+                    self.recent.saw_merge(repo, number, pin);
+                }
                 return Ok(self.merged(pull, sha, opts).await);
             }
             // Whatever was said, the pull request itself knows whether it happened.
-            pull = match self.known_pull(repo, number, end).await {
-                Ok(pull) => pull,
+            let now = match self.known_pull(repo, number, end).await {
+                Ok(now) => now,
                 Err(error) => return Err(result.err().unwrap_or(error)),
             };
-            if pull.is_merged() {
-                let sha = pull.merge_commit_sha.clone().map(|s| s.0);
-                return Ok(self.merged(pull, sha, opts).await);
+            if now.is_merged() {
+                // A clear "no" without a look before it: somebody else was faster.
+                if pull.is_none()
+                    && matches!(&result, Ok(answer) if answer.status.is_client_error())
+                {
+                    return Ok(self.already(now, opts).await);
+                }
+                let sha = now.merge_commit_sha.clone().map(|s| s.0);
+                return Ok(self.merged(Some(now), sha, opts).await);
             }
             let answer = result?;
-            let again = is_worth_another_try(&answer, &pull) && Instant::now() < end;
+            let status = answer.status.as_u16();
+            if pull.is_none() {
+                refuse(&now, opts).map_err(|error| error.answered(status))?;
+            }
+            let again = is_worth_another_try(&answer, &now) && Instant::now() < end;
             if !again {
-                return Err(self.why_not_merged(repo, answer, &pull).await);
+                return Err(self.why_not_merged(repo, answer, &now).await);
             }
             tokio::time::sleep(PAUSE).await;
+            refuse(&now, opts)?;
+            pull = Some(now);
+        }
+    }
+
+    /// It was merged before this call
+    async fn already(&self, pull: WirePull, opts: &MergeOpts) -> MergeOutcome {
+        let pull = PullRequest::from(pull);
+        MergeOutcome::Merged {
+            branch_deleted: opts.delete_branch && self.head_is_gone(&pull).await,
+            sha: pull.merge_sha,
+            already: true,
         }
     }
 
     /// The merge is done; a branch that stays is no reason to call it failed
-    async fn merged(&self, pull: WirePull, sha: Option<Sha>, opts: &MergeOpts) -> MergeOutcome {
+    async fn merged(
+        &self,
+        pull: Option<WirePull>,
+        sha: Option<Sha>,
+        opts: &MergeOpts,
+    ) -> MergeOutcome {
+        let merged = |branch_deleted| MergeOutcome::Merged {
+            sha,
+            already: false,
+            branch_deleted,
+        };
+        let Some(pull) = pull else {
+            return merged(false);
+        };
         let head = pull.head.into_model();
         let branch_deleted = match head.repo {
             Some(repo) if opts.delete_branch => {
@@ -107,11 +147,7 @@ impl GitHub {
             }
             _ => false,
         };
-        MergeOutcome::Merged {
-            sha,
-            already: false,
-            branch_deleted,
-        }
+        merged(branch_deleted)
     }
 
     async fn head_is_gone(&self, pull: &PullRequest) -> bool {

@@ -5,6 +5,7 @@ mod create;
 mod detail;
 mod merge;
 
+pub(super) use detail::told_by;
 use jiff::Timestamp;
 use serde::Deserialize;
 

@@ -16,12 +16,6 @@ fn file(content: &[u8]) -> Value {
 
 const CONTENT: &str = "GET /repos/o/r/contents/d/a%20b.txt";
 
-async fn at_head() -> Fake {
-    let fake = Fake::start().await;
-    fake.on("GET /repos/o/r/commits/HEAD", [reply(200, A)]);
-    fake
-}
-
 #[tokio::test]
 async fn a_branch_is_resolved_first_and_read_by_its_commit() {
     let fake = Fake::start().await;
@@ -36,7 +30,7 @@ async fn a_branch_is_resolved_first_and_read_by_its_commit() {
         .unwrap();
     assert_eq!(
         (found.content.as_slice(), found.commit),
-        (&b"hello"[..], sha(B))
+        (&b"hello"[..], Some(sha(B)))
     );
     let call = format!("{CONTENT}?ref={B}");
     let seen = fake.seen();
@@ -78,13 +72,13 @@ async fn names_resolve_to_branch_then_tag_and_nonsense_is_not_found() {
 
 #[tokio::test]
 async fn a_file_over_a_megabyte_is_read_raw() {
-    let fake = at_head().await;
+    let fake = Fake::start().await;
     let bytes = vec![7; 2_000_000];
     let mut found = file(&bytes);
     found["encoding"] = json!("none");
     found["content"] = json!("");
     fake.on(
-        &format!("{CONTENT}?ref={A}"),
+        CONTENT,
         [json_reply(200, &found), reply(200, bytes.clone())],
     );
     let forge = github(&fake);
@@ -96,7 +90,7 @@ async fn a_file_over_a_megabyte_is_read_raw() {
     let raw = |seen: &fake::Seen| seen.headers["accept"] == "application/vnd.github.raw+json";
     assert!(fake.seen().iter().any(raw));
 
-    let fake = at_head().await;
+    let fake = Fake::start().await;
     fake.json(CONTENT, &found);
     let error = github(&fake)
         .read_file(&repo(), "d/a b.txt", None, 1000)
@@ -111,7 +105,7 @@ async fn a_file_over_a_megabyte_is_read_raw() {
 
 #[tokio::test]
 async fn empty_files_links_and_submodules() {
-    let fake = at_head().await;
+    let fake = Fake::start().await;
     let mut empty = file(b"xx");
     empty["content"] = json!("");
     empty["size"] = json!(0);
@@ -139,7 +133,7 @@ async fn empty_files_links_and_submodules() {
 
 #[tokio::test]
 async fn a_link_that_was_followed_is_still_a_link() {
-    let fake = at_head().await;
+    let fake = Fake::start().await;
     // The answer is all about the file that the link points at.
     fake.json(CONTENT, &file(b"bytes of the target"));
     let row =
@@ -162,7 +156,7 @@ async fn a_link_that_was_followed_is_still_a_link() {
 
 #[tokio::test]
 async fn a_directory_of_a_thousand_is_read_as_a_tree() {
-    let fake = at_head().await;
+    let fake = Fake::start().await;
     let row = |i: usize| json!({"type": "file", "name": i.to_string(), "path": format!("d/{i}"), "sha": C, "size": 1, "git_url": "https://h/git/blobs/x"});
     let mut entries: Vec<Value> = (0..3).map(row).collect();
     entries[1]["git_url"] = json!("https://h/git/trees/x");
