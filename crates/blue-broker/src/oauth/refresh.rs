@@ -58,8 +58,8 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
         ..Fields::default()
     };
     let event = app.event(AuditEvent::Refreshed, about.clone());
-    let used = app.store.refresh(&hash, &of, &pair, &RULES, &event, now);
-    match used.await? {
+    let done = app.store.refresh(&hash, &of, &pair, &RULES, &event, now);
+    match done.await? {
         Refresh::Issued => {
             audit::tell(&event);
             Ok(issued)
