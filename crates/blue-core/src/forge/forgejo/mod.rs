@@ -22,6 +22,7 @@ mod wire;
 mod write;
 mod write_at_once;
 mod write_errors;
+mod write_move;
 
 use std::{sync::Arc, time::Duration};
 

@@ -16,7 +16,7 @@ use super::{
     write_errors::Sent,
 };
 use crate::forge::{
-    ConflictKind, Flavor, ForgeError, Result,
+    ConflictKind, ForgeError, Result,
     blob::{ObjectFormat, blob_id},
     model::{CommitOpts, CommitOutcome, EntryKind, Expect, FileChange, RepoId, Sha, WrittenFile},
     rest::Answer,
@@ -24,8 +24,6 @@ use crate::forge::{
 
 /// Paths looked up at once
 const AT_ONCE: usize = 6;
-/// Largest file that is read to be moved
-const MAX_MOVED: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -40,14 +38,14 @@ struct Body<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct Operation {
     #[serde(rename = "operation")]
-    action: &'static str,
+    pub(super) action: &'static str,
     pub(super) path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<String>,
+    pub(super) content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sha: Option<Sha>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    from_path: Option<String>,
+    pub(super) from_path: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,9 +103,9 @@ impl Place {
 
 /// A change with what stands at its path now
 #[derive(Debug)]
-struct Planned {
-    operations: Vec<Operation>,
-    written: Option<WrittenFile>,
+pub(super) struct Planned {
+    pub(super) operations: Vec<Operation>,
+    pub(super) written: Option<WrittenFile>,
 }
 
 impl Forgejo {
@@ -219,55 +217,6 @@ impl Forgejo {
                     .await
             }
         }
-    }
-
-    async fn plan_move(
-        &self,
-        repo: &RepoId,
-        (from, to): (&str, &str),
-        content: Option<&[u8]>,
-        (sha, kind): (Sha, EntryKind),
-        head: Option<&Sha>,
-    ) -> Result<Planned> {
-        let format = head.map_or(ObjectFormat::Sha1, ObjectFormat::of);
-        let written = |sha| {
-            Some(WrittenFile {
-                path: to.to_owned(),
-                sha,
-            })
-        };
-        // Moved by these servers, a link would become a plain file.
-        if kind != EntryKind::File {
-            return Err(ForgeError::Unsupported {
-                message: format!(
-                    "{} cannot move `{from}`, which is not a plain file",
-                    self.rest.host()
-                ),
-                status: None,
-            });
-        }
-        if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
-            return Ok(Planned {
-                operations: vec![Operation {
-                    action: "rename",
-                    path: to.to_owned(),
-                    content: None,
-                    sha: Some(sha.clone()),
-                    from_path: Some(from.to_owned()),
-                }],
-                written: written(sha),
-            });
-        }
-        let bytes = match (content, head) {
-            (Some(content), _) => content.to_vec(),
-            (None, Some(head)) => self.raw(repo, from, head, MAX_MOVED).await?,
-            (None, None) => return Err(self.no_file(repo, from)),
-        };
-        let id = blob_id(&bytes, format);
-        Ok(Planned {
-            operations: vec![delete(from, sha), write(to, &bytes, None)],
-            written: written(id),
-        })
     }
 
     async fn now(
@@ -484,7 +433,7 @@ impl Forgejo {
         }
     }
 
-    fn no_file(&self, repo: &RepoId, path: &str) -> ForgeError {
+    pub(super) fn no_file(&self, repo: &RepoId, path: &str) -> ForgeError {
         ForgeError::NotFound {
             host: self.rest.host().clone(),
             what: format!("`{path}` in `{repo}`"),
@@ -532,7 +481,7 @@ pub(super) fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
     }
 }
 
-fn delete(path: &str, sha: Sha) -> Operation {
+pub(super) fn delete(path: &str, sha: Sha) -> Operation {
     Operation {
         action: "delete",
         path: path.to_owned(),
