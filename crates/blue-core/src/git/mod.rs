@@ -60,6 +60,15 @@ impl Default for Git {
     }
 }
 
+/// Whether git could find a repository from here: `.git` in a folder above, or one that is bare
+fn may_be_inside(dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else {
+        return true;
+    };
+    let holds = |at: &Path| at.join(".git").exists() || at.join("HEAD").exists();
+    dir.ancestors().any(holds)
+}
+
 impl Git {
     /// Use other programs than those in the path
     pub fn with_programs(git: impl Into<PathBuf>, ssh: impl Into<PathBuf>) -> Self {
@@ -79,7 +88,8 @@ impl Git {
 
     /// Whether `dir` is in a repository, bare ones included
     pub async fn is_repository(&self, dir: &Path) -> Result<bool, GitError> {
-        if !dir.is_dir() {
+        // Most servers of agents run outside of any, and need not start a program to know that.
+        if !dir.is_dir() || !may_be_inside(dir) {
             return Ok(false);
         }
         match self.line(dir, &["rev-parse", "--git-dir"]).await {

@@ -157,9 +157,11 @@ async fn what_is_no_repository() {
     assert_eq!(git.toplevel(&bare).await.unwrap(), None);
     let none = Git::with_programs(outside.join("no-git"), "ssh");
     assert!(matches!(
-        none.is_repository(&outside).await,
+        none.is_repository(&repo.path()).await,
         Err(GitError::Spawn { .. })
     ));
+    // Nobody is needed to see that there is nothing.
+    assert!(!none.is_repository(&outside).await.unwrap());
 }
 
 #[tokio::test]
