@@ -33,7 +33,7 @@ doc: ## Build the API documentation; a broken link is an error
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
 deny: ## Check licences, sources and bans of the dependencies
-	deny=$$(e2e/install/cargo-deny.sh) && "$$deny" --locked check bans licenses sources
+	deny=$$(e2e/install/cargo-tool.sh cargo-deny 0.20.2) && "$$deny" --locked check bans licenses sources
 
 e2e: ## Run the tests with real servers and clients; installs what it needs by itself
 	e2e/contract
@@ -45,7 +45,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 
 # Not by llvm-tools, which not every toolchain can have: the reader of profiles is in the tool.
 coverage: ## Measure which lines of the broker's handlers its tests reach; under 80 % fails
-	tarpaulin=$$(e2e/install/cargo-tarpaulin.sh) && "$$tarpaulin" tarpaulin --locked --engine llvm \
+	tarpaulin=$$(e2e/install/cargo-tool.sh cargo-tarpaulin 0.37.5) && "$$tarpaulin" tarpaulin --locked --engine llvm \
 		--packages blue-broker --skip-clean --target-dir target/coverage --timeout 600 --fail-under 80 \
 		--include-files 'crates/blue-broker/src/oauth/*' 'crates/blue-broker/src/http/*' \
 		--exclude-files '*/tests.rs' --out stdout
