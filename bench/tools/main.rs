@@ -12,7 +12,7 @@ mod steps;
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use forge::Forge;
 use measure::{Bench, Starts};
 use peers::{Door, Peer, Place};
@@ -184,10 +184,19 @@ fn loops(
     let mut number = 0;
     for _ in 0..rounds {
         for found in &mut here {
-            let [cold, warm] = bench.session(&found.peer, REPO, number)?;
+            // A forge that says "try again later" to a program is no reason to lose the others' numbers.
+            let mut left = 3;
+            let [cold, warm] = loop {
+                ensure!(left > 0, "{}: no whole session", found.peer.name);
+                left -= 1;
+                let rounds = bench.session(&found.peer, REPO, number)?;
+                number += 2;
+                if rounds.iter().all(|round| !round.broken) {
+                    break rounds;
+                }
+            };
             found.cold.push(cold);
             found.warm.push(warm);
-            number += 2;
         }
     }
     Ok(())

@@ -124,6 +124,8 @@ impl Done {
 pub(crate) struct Round {
     pub(crate) first: Vec<Done>,
     pub(crate) steps: Vec<(Step, Result<Vec<Done>, &'static str>)>,
+    /// A call had no result at all: nothing to count
+    pub(crate) broken: bool,
 }
 
 impl Round {
@@ -215,8 +217,12 @@ impl Bench<'_> {
                 Plan::Calls(calls) => {
                     let calls = calls.iter().map(|call| self.call(hand, call));
                     let calls: Result<Vec<_>> = calls.collect();
-                    let calls = calls.with_context(|| format!("{}: {}", peer.name, step.name()))?;
-                    if calls.iter().any(|done| done.failed) {
+                    let calls = calls.unwrap_or_else(|error| {
+                        eprintln!("{}: {}: {error:#}", peer.name, step.name());
+                        result.broken = true;
+                        Vec::new()
+                    });
+                    if result.broken || calls.iter().any(|done| done.failed) {
                         // There is a program that does the thing and then says it failed.
                         drop(self.forge.instead(step, &at));
                     }

@@ -48,9 +48,18 @@ pub(crate) struct Global {
 
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
-    let mut command = command();
+    // Help pages have long texts, which nobody else waits for.
+    read(argv, env, bare()).or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            read(argv, env, command())
+        }
+        _ => Err(error),
+    })
+}
+
+fn read(argv: &[OsString], env: &Env, command: clap::Command) -> Result<Cli, clap::Error> {
     // `Auto` knows terminals but not our list of variables.
-    command = command.color(match (env.colour(true), env.colour(false)) {
+    let mut command = command.color(match (env.colour(true), env.colour(false)) {
         (false, _) => clap::ColorChoice::Never,
         (_, true) => clap::ColorChoice::Always,
         _ => clap::ColorChoice::Auto,
@@ -105,16 +114,20 @@ fn called(argv: &[OsString]) -> String {
 
 /// The whole tree of commands with its help
 pub(crate) fn command() -> clap::Command {
+    with_variables(bare(), "")
+}
+
+/// The tree without what its help says of variables
+fn bare() -> clap::Command {
     let styles = styling::Styles::styled()
         .header(styling::Style::new().bold())
         .usage(styling::Style::new().bold())
         .literal(styling::AnsiColor::Cyan.on_default())
         .placeholder(styling::Style::new().dimmed());
-    let command = Cli::command()
+    Cli::command()
         .version(LINE.as_str())
         .styles(styles)
-        .max_term_width(100);
-    with_variables(command, "")
+        .max_term_width(100)
 }
 
 /// Add the variables that a command looks at to its long help

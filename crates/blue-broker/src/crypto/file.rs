@@ -37,6 +37,14 @@ pub(crate) fn load_or_make(
     known: Option<&str>,
 ) -> Result<KeyRing, KeyFileError> {
     let path = file.path();
+    if let Some(mode) = file.open_to_others() {
+        // No refusal: secrets that a supervisor mounts are often readable by a group.
+        tracing::warn!(
+            path = %path.display(),
+            mode = format!("{mode:o}"),
+            "others can read the key file: chmod 600"
+        );
+    }
     match (read(path), file) {
         (Err(KeyFileError::Read { source, .. }), KeyFile::Own(_))
             if source.kind() == io::ErrorKind::NotFound =>

@@ -66,7 +66,9 @@ async fn end_token(
     Ok(())
 }
 
-/// End grants, at once and for everything that runs for them; gives how many there were
+/// End grants, for everything that runs for them; gives how many there were
+///
+/// When this returns, no broker on the same database lets anybody in with them.
 pub(crate) async fn end(
     app: &App,
     what: Revoked<'_>,
@@ -82,6 +84,10 @@ pub(crate) async fn end(
             ..about.clone()
         };
         app.audit(AuditEvent::Revoked, about).await;
+    }
+    // Others may remember a token for a moment.
+    if app.store.is_shared() && !grants.is_empty() {
+        tokio::time::sleep(http::REMEMBERED).await;
     }
     Ok(grants.len())
 }

@@ -35,6 +35,13 @@ pub(crate) struct Store {
     db: Db,
 }
 
+impl Store {
+    /// Whether other brokers may work on the same rows
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.db, Db::Postgres(_))
+    }
+}
+
 /// Why rows could not be read or written
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -100,7 +100,7 @@ pub enum ForgeError {
     Decode {
         host: Host,
         #[source]
-        source: serde_path_to_error::Error<serde_json::Error>,
+        source: super::rest::DecodeError,
     },
 }
 

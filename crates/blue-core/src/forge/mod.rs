@@ -24,6 +24,7 @@ use model::{
     MergeOutcome, Mergeability, Overview, Page, PrFilter, Protection, PullRequest, RepoId,
     Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
 };
+pub use rest::DecodeError;
 use serde::{Deserialize, Serialize};
 
 pub type Result<T, E = ForgeError> = std::result::Result<T, E>;

@@ -50,6 +50,16 @@ pub struct GitCredential {
     pub password: Secret,
 }
 
+/// Where a folder is, as git sees it
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Outside,
+    /// In a repository, but in none of its work trees
+    Bare,
+    /// Under this top folder
+    WorkTree(PathBuf),
+}
+
 impl Default for Git {
     fn default() -> Self {
         Self {
@@ -88,29 +98,36 @@ impl Git {
 
     /// Whether `dir` is in a repository, bare ones included
     pub async fn is_repository(&self, dir: &Path) -> Result<bool, GitError> {
+        Ok(self.place(dir).await? != Place::Outside)
+    }
+
+    /// Where in a repository `dir` is
+    pub async fn place(&self, dir: &Path) -> Result<Place, GitError> {
         // Most servers of agents run outside of any, and need not start a program to know that.
         if !dir.is_dir() || !may_be_inside(dir) {
-            return Ok(false);
+            return Ok(Place::Outside);
         }
-        match self.line(dir, &["rev-parse", "--git-dir"]).await {
-            Ok(_) => Ok(true),
-            Err(GitError::Failed { message }) if message.contains("not a git repository") => {
-                Ok(false)
-            }
-            Err(e) => Err(e),
+        let args = ["rev-parse", "--is-inside-work-tree", "--show-toplevel"];
+        let out = self.output(dir, &args).await?;
+        let (ok, message) = (out.ok, out.message());
+        let text = out.text("git")?;
+        match text.strip_prefix("true\n") {
+            Some(top) if ok => Ok(Place::WorkTree(
+                top.strip_suffix('\n').unwrap_or(top).into(),
+            )),
+            // The second question has no answer here, and is why it failed.
+            None if text == "false\n" => Ok(Place::Bare),
+            None if message.contains("not a git repository") => Ok(Place::Outside),
+            _ => Err(GitError::Failed { message }),
         }
     }
 
     /// Top folder of the work tree that `dir` is in: of a linked one, its own
     pub async fn toplevel(&self, dir: &Path) -> Result<Option<PathBuf>, GitError> {
-        let inside = self
-            .line(dir, &["rev-parse", "--is-inside-work-tree"])
-            .await?;
-        if inside != "true" {
-            return Ok(None);
+        match self.place(dir).await? {
+            Place::WorkTree(top) => Ok(Some(top)),
+            Place::Outside | Place::Bare => Ok(None),
         }
-        let top = self.line(dir, &["rev-parse", "--show-toplevel"]).await?;
-        Ok(Some(PathBuf::from(top)))
     }
 
     /// The folder that all work trees of a repository share

@@ -5,6 +5,7 @@ use crate::{
         git_url::{GitUrl, HostedUrl, Scheme},
         model::Host,
     },
+    git::Place,
     project::{Cached, ForgeConfig, Project},
 };
 
@@ -24,11 +25,12 @@ struct Remote {
 impl Forges {
     /// What the working directory says; none outside of repositories and without remotes
     pub(super) async fn here(&self, remote: Option<&str>) -> Result<Option<HereFind>, OpenError> {
-        if !self.git.is_repository(&self.cwd).await? {
-            return Ok(None);
-        }
+        let project = match self.git.place(&self.cwd).await? {
+            Place::Outside => return Ok(None),
+            Place::Bare => None,
+            Place::WorkTree(top) => Some(Project::at(top)),
+        };
         let known = self.known()?;
-        let project = self.git.toplevel(&self.cwd).await?.map(Project::at);
         let config = match &project {
             Some(project) => project.forge()?,
             None => None,

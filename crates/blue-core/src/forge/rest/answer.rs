@@ -5,7 +5,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use super::status;
+use super::{
+    decode::{decode, list},
+    status,
+};
 use crate::{
     forge::{ForgeError, Result, model::Host},
     http::{HeaderMap, StatusCode},
@@ -83,21 +86,6 @@ impl Answer {
         }
         message
     }
-}
-
-/// Read JSON; the error names the field that was wrong
-pub(crate) fn decode<T: DeserializeOwned>(host: &Host, body: &[u8]) -> Result<T> {
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    serde_path_to_error::deserialize(&mut reader).map_err(|source| ForgeError::Decode {
-        host: host.clone(),
-        source,
-    })
-}
-
-/// Read a list; `null` is an empty one, and `null` rows are left out
-pub(crate) fn list<T: DeserializeOwned>(host: &Host, body: &[u8]) -> Result<Vec<T>> {
-    let rows: Option<Vec<Option<T>>> = decode(host, body)?;
-    Ok(rows.unwrap_or_default().into_iter().flatten().collect())
 }
 
 fn words(value: &Value) -> String {

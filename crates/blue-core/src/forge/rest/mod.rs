@@ -1,6 +1,7 @@
 //! What both families of forges share on the wire: URLs, bodies, errors, redirects, pages
 
 mod answer;
+mod decode;
 mod guard;
 mod pages;
 mod status;
@@ -10,6 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 pub(crate) use answer::Answer;
+pub use decode::DecodeError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use url::Url;

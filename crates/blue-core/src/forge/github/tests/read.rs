@@ -224,5 +224,5 @@ async fn a_wrong_answer_names_the_field() {
     let ForgeError::Decode { source, .. } = error else {
         panic!("{error}");
     };
-    assert_eq!(source.path().to_string(), "commit.sha");
+    assert_eq!(source.path(), "commit.sha");
 }

@@ -295,17 +295,12 @@ fn key_file(config: &Config) -> Check {
             "it is made when the broker first starts; keep a copy apart from the database",
         );
     };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = found.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Check::failed(
-                NAME,
-                format!("`{shown}` has mode {mode:o}: others can read it"),
-                format!("chmod 600 {shown}"),
-            );
-        }
+    if let Some(mode) = config.key_file.open_to_others() {
+        return Check::failed(
+            NAME,
+            format!("`{shown}` has mode {mode:o}: others can read it"),
+            format!("chmod 600 {shown}"),
+        );
     }
     if found.is_file() {
         Check::ok(NAME, format!("`{shown}`, for its owner only"))
