@@ -30,8 +30,19 @@ pub(super) struct Notes {
     behind: String,
     /// Whose tokens live an hour; those of others end at once
     quiet: &'static str,
-    given: Mutex<BTreeMap<String, usize>>,
+    given: Mutex<Vec<Given>>,
     secrets: Mutex<Vec<String>>,
+}
+
+/// Tokens that the broker was answered
+struct Given {
+    login: String,
+    access: String,
+    refresh: String,
+    /// For a refresh token, which was good no longer
+    renewed: bool,
+    /// One of them came back, so the broker has them
+    seen: bool,
 }
 
 /// A client that follows nothing and asks no proxy
@@ -116,10 +127,11 @@ impl Forge {
         (text("client_id"), text("client_secret"))
     }
 
-    /// How often somebody was given tokens so far
-    pub(super) fn given(&self, login: &str) -> usize {
+    /// How often somebody's new tokens may have died with a broker: it never came with them
+    pub(super) fn lost(&self, login: &str) -> usize {
         let given = self.notes.given.lock().unwrap();
-        given.get(login).copied().unwrap_or_default()
+        let lost = |given: &&Given| given.login == login && given.renewed && !given.seen;
+        given.iter().filter(lost).count()
     }
 
     /// Every token that was given to the broker, and every code
@@ -133,6 +145,7 @@ async fn pass_on(State(notes): State<Arc<Notes>>, request: Request) -> Response 
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let behind = &notes.behind;
+    let renewed = sees(&notes, &parts.headers, &body);
     let mut headers = parts.headers;
     for name in [header::HOST, header::CONTENT_LENGTH, header::CONNECTION] {
         headers.remove(name);
@@ -152,7 +165,7 @@ async fn pass_on(State(notes): State<Arc<Notes>>, request: Request) -> Response 
         return plain(StatusCode::BAD_GATEWAY);
     };
     if path == "/login/oauth/access_token" && status == StatusCode::OK {
-        body = noted(&notes, &body).await;
+        body = noted(&notes, &body, renewed).await;
     }
     for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
         headers.remove(name);
@@ -169,8 +182,21 @@ fn plain(status: StatusCode) -> Response {
     response
 }
 
+/// Note which tokens come back; gives whether it is a refresh token that asks for new ones
+fn sees(notes: &Notes, headers: &HeaderMap, body: &[u8]) -> bool {
+    let bearer = headers.get(header::AUTHORIZATION);
+    let bearer = bearer.and_then(|value| value.to_str().ok()?.split_once(' '));
+    let form: BTreeMap<_, _> = url::form_urlencoded::parse(body).collect();
+    let refresh = form.get("refresh_token");
+    for given in notes.given.lock().unwrap().iter_mut() {
+        let access = bearer.is_some_and(|(_, token)| token == given.access);
+        given.seen |= access || refresh.is_some_and(|token| *token == given.refresh);
+    }
+    refresh.is_some()
+}
+
 /// Note whose tokens these are, and let those of all but one end at once
-async fn noted(notes: &Notes, body: &[u8]) -> Bytes {
+async fn noted(notes: &Notes, body: &[u8], renewed: bool) -> Bytes {
     let mut tokens: Value = serde_json::from_slice(body).unwrap();
     let access = tokens["access_token"].as_str().unwrap().to_owned();
     let refresh = tokens["refresh_token"].as_str().unwrap().to_owned();
@@ -183,8 +209,18 @@ async fn noted(notes: &Notes, body: &[u8]) -> Bytes {
     if login != notes.quiet {
         tokens["expires_in"] = json!(1);
     }
-    notes.secrets.lock().unwrap().extend([access, refresh]);
-    *notes.given.lock().unwrap().entry(login).or_default() += 1;
+    notes
+        .secrets
+        .lock()
+        .unwrap()
+        .extend([access.clone(), refresh.clone()]);
+    notes.given.lock().unwrap().push(Given {
+        login,
+        access,
+        refresh,
+        renewed,
+        seen: false,
+    });
     Bytes::from(tokens.to_string())
 }
 

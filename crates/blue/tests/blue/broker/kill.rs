@@ -244,9 +244,13 @@ async fn killed(kills: usize) {
     for of in [&world.sign_ins, &world.refreshes, &world.calls] {
         assert!(count(of) > kills / 20);
     }
+    // Whoever was asked to sign in again had tokens that the forge gave and no broker ever used,
+    // and each of their connections was asked once for them.
     for (login, times) in again {
-        assert!(times <= world.forge.given(&login), "{login} {times}");
-        assert!(times <= 2 * kills, "{login} {times}");
+        let lost = world.forge.lost(&login);
+        let connections = CONNECTIONS.iter().filter(|(who, _)| *who == login).count();
+        println!("{login}: asked {times} times, {lost} answers lost");
+        assert!(times <= lost * connections, "{login} {times} {lost}");
     }
 }
 
