@@ -3,10 +3,12 @@
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
 use blue_tools::{ErrorCode, ToolError};
-use clap::{CommandFactory, FromArgMatches, Parser, builder::styling, error::ErrorKind};
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand, builder::styling, error::ErrorKind,
+};
 
 use crate::{
-    commands::Call,
+    commands::{Brief, Call},
     env::{self, Env, Group},
     version::LINE,
 };
@@ -25,11 +27,11 @@ use crate::{
     arg_required_else_help = true,
     infer_subcommands = false
 )]
-pub(crate) struct Cli {
+pub(crate) struct Cli<C: Subcommand = Call> {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) call: Call,
+    pub(crate) call: C,
 }
 
 #[derive(Debug, clap::Args)]
@@ -48,12 +50,11 @@ pub(crate) struct Global {
 
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
-    // Help pages have long texts, which nobody else waits for.
-    read(argv, env, bare()).or_else(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            read(argv, env, command())
-        }
-        _ => Err(error),
+    // Only who needs help or made a mistake waits for all commands and their texts.
+    let brief = styled(Cli::<Brief>::command());
+    read(argv, env, brief).or_else(|error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _ => read(argv, env, command()),
     })
 }
 
@@ -114,17 +115,16 @@ fn called(argv: &[OsString]) -> String {
 
 /// The whole tree of commands with its help
 pub(crate) fn command() -> clap::Command {
-    with_variables(bare(), "")
+    with_variables(styled(<Cli>::command()), "")
 }
 
-/// The tree without what its help says of variables
-fn bare() -> clap::Command {
+fn styled(command: clap::Command) -> clap::Command {
     let styles = styling::Styles::styled()
         .header(styling::Style::new().bold())
         .usage(styling::Style::new().bold())
         .literal(styling::AnsiColor::Cyan.on_default())
         .placeholder(styling::Style::new().dimmed());
-    Cli::command()
+    command
         .version(LINE.as_str())
         .styles(styles)
         .max_term_width(100)

@@ -12,7 +12,7 @@ mod up;
 use std::io;
 
 use blue_tools::{ErrorCode, ToolError};
-use clap::{ArgMatches, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args as _, FromArgMatches, Subcommand};
 
 use crate::{env::Env, render::Screen};
 
@@ -74,6 +74,47 @@ impl Subcommand for Call {
     }
 }
 
+/// The same, where each command learns its arguments only when it is the one that was typed
+#[derive(Debug)]
+pub(crate) struct Brief(Call);
+
+impl FromArgMatches for Brief {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Call::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Subcommand for Brief {
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        let brief = |name: &'static str, whole| clap::Command::new(name).defer(whole);
+        tools::augment(command.subcommands([
+            brief("up", up::Args::augment_args),
+            brief("mcp", mcp::Args::augment_args),
+            brief("broker", broker::Args::augment_args),
+            brief("forge", |command| {
+                forge::Command::augment_subcommands(command)
+                    .subcommand_required(true)
+                    .arg_required_else_help(true)
+            }),
+            brief("sandbox", sandbox::Args::augment_args),
+            brief("completions", completions::Args::augment_args),
+            brief("man", man::Args::augment_args),
+        ]))
+    }
+
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Call::has_subcommand(name)
+    }
+}
+
 /// What a command works with
 #[derive(Debug)]
 pub(crate) struct Cx {
@@ -119,4 +160,39 @@ fn finish(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
         .build()
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
     runtime.block_on(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command below with its arguments
+    fn tree(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let arguments: Vec<_> = command.get_arguments().map(|arg| arg.get_id()).collect();
+        found.push(format!(
+            "{path}: {arguments:?} {}",
+            command.is_subcommand_required_set()
+        ));
+        let help = |below: &&clap::Command| below.get_name() == "help";
+        for below in command.get_subcommands().filter(|below| !help(below)) {
+            tree(below, &format!("{path} {}", below.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_read_as_it_is_described() {
+        let all = |mut command: clap::Command| {
+            let mut found = Vec::new();
+            command.build();
+            tree(&command, "blue", &mut found);
+            found.sort();
+            found
+        };
+        let (brief, whole) = (
+            all(Brief::augment_subcommands(clap::Command::new("blue"))),
+            all(Call::augment_subcommands(clap::Command::new("blue"))),
+        );
+        assert!(whole.len() > 40, "{whole:?}");
+        assert_eq!(brief, whole);
+    }
 }
