@@ -130,7 +130,16 @@ fn is_our_host(app: &App, request: &Request<Body>) -> bool {
         return false;
     };
     let public = &app.config.public_url;
-    if named.eq_ignore_ascii_case(public.authority()) {
+    // A proxy may leave out the port; the name is what a foreign page cannot have.
+    let whole = public.authority();
+    let name = match whole.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => whole,
+    };
+    if [whole, name]
+        .iter()
+        .any(|name| named.eq_ignore_ascii_case(name))
+    {
         return true;
     }
     // Parsed as an address of ours: the scheme's own port may be written out.
