@@ -168,10 +168,14 @@ impl Forge {
                 self.post(&format!("{own}/pulls"), &body)?;
             }
             Step::Merge => {
-                self.post(
-                    &format!("{own}/pulls/{}/merge", at.number),
-                    &json!({"Do": "merge"}),
-                )?;
+                let path = format!("{own}/pulls/{}/merge", at.number);
+                let until = Instant::now() + Duration::from_secs(20);
+                // It may be looking at the branches once more.
+                while let Err(error) = self.post(&path, &json!({"Do": "merge"})) {
+                    let again = error.to_string().contains("try again later");
+                    ensure!(again && Instant::now() < until, "{error}");
+                    std::thread::sleep(Duration::from_millis(50));
+                }
             }
             Step::Delete => {
                 let path = format!("{own}/branches/{}", at.branch);
