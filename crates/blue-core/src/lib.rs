@@ -14,4 +14,4 @@ pub mod http;
 pub mod project;
 pub mod secret;
 pub mod text;
-mod yaml;
+pub mod yaml;

@@ -9,12 +9,22 @@ use serde::de::DeserializeOwned;
 
 /// Where and why a text is not what it should be; never quotes the text itself
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) line: Option<u64>,
-    pub(crate) message: String,
+pub struct Fault {
+    pub line: Option<u64>,
+    pub message: String,
 }
 
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Read a text
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     serde_saphyr::from_str(text).map_err(|e| {
         let e = e.without_snippet();
         let message = crate::text::clean_line(&e.to_string());

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use blue_core::yaml;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -97,7 +98,7 @@ pub(crate) fn workflows(app: &App, repo: &Repo, commit: Oid) -> Result<Vec<Workf
     {
         let text = String::from_utf8_lossy(&git.read_kind(entry.oid, Kind::Blob)?).into_owned();
         // A rule file that cannot be read drives nothing.
-        let rules: RuleFile = serde_saphyr::from_str(&text).unwrap_or_default();
+        let rules: RuleFile = yaml::parse(&text).unwrap_or_default();
         found.extend(rules.workflows.into_iter().map(from_rule));
     }
     for folder in FOLDERS {
@@ -110,7 +111,7 @@ pub(crate) fn workflows(app: &App, repo: &Repo, commit: Oid) -> Result<Vec<Workf
                 continue;
             }
             let text = String::from_utf8_lossy(&git.read_kind(file.oid, Kind::Blob)?).into_owned();
-            if let Ok(value) = serde_saphyr::from_str::<Value>(&text) {
+            if let Ok(value) = yaml::parse::<Value>(&text) {
                 found.push(from_file(&file.name, folder, &value));
             }
         }
