@@ -4,11 +4,14 @@ use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
 use blue_tools::{ErrorCode, ToolError};
 use clap::{
-    CommandFactory, FromArgMatches, Parser, Subcommand, builder::styling, error::ErrorKind,
+    CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::styling,
+    error::ErrorKind,
+    error::{ContextKind, ContextValue},
 };
 
 use crate::{
-    commands::{Brief, Call},
+    commands::{self, Brief, Call},
     env::{self, Env, Group},
     version::LINE,
 };
@@ -51,11 +54,34 @@ pub(crate) struct Global {
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     // Only who needs help or made a mistake waits for all commands and their texts.
-    let brief = styled(Cli::<Brief>::command());
-    read(argv, env, brief).or_else(|error| match error.kind() {
+    let brief = || styled(Cli::<Brief>::command());
+    let mut error = match read(argv, env, brief()) {
+        Err(error) => error,
+        found => return found,
+    };
+    // What has a place of its own can be typed by its name, too, as an agent knows it.
+    let mut named = Vec::new();
+    while let Some(name) = unknown_name(&error).filter(|name| !named.contains(name)) {
+        named.push(name);
+        match commands::by_name(brief(), argv, &named).map(|command| read(argv, env, command)) {
+            Some(Err(next)) => error = next,
+            Some(found) => return found,
+            None => break,
+        }
+    }
+    match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
         _ => read(argv, env, command()),
-    })
+    }
+}
+
+/// The option that nobody knows, without its dashes
+fn unknown_name(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let name = typed.strip_prefix("--")?.split('=').next()?;
+    (error.kind() == ErrorKind::UnknownArgument).then(|| name.replace('-', "_"))
 }
 
 fn read(argv: &[OsString], env: &Env, command: clap::Command) -> Result<Cli, clap::Error> {
@@ -93,6 +119,7 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     };
     let mut hints: Vec<String> = lines
         .filter_map(|line| line.strip_prefix("tip: "))
+        .filter(|tip| !tip.starts_with("to pass "))
         .map(str::to_owned)
         .collect();
     hints.push(format!("see `{} --help`", called(argv)));

@@ -14,6 +14,8 @@ use std::io;
 use blue_tools::{ErrorCode, ToolError};
 use clap::{ArgMatches, Args as _, FromArgMatches, Subcommand};
 
+pub(crate) use tools::by_name;
+
 use crate::{env::Env, render::Screen};
 
 /// Every command with a file of its own, in the order `--help` shows them

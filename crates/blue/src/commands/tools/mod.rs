@@ -10,7 +10,7 @@ use std::{
 
 use blue_core::{clock::SystemClock, forge::open::Forges};
 use blue_tools::{Effect, ToolError};
-pub(crate) use tree::{Call, Limits, augment, nouns};
+pub(crate) use tree::{Call, Limits, augment, by_name, nouns};
 
 use super::{Cx, Stop};
 use crate::render::{Known, News};

@@ -1,5 +1,7 @@
 //! The part of the command line that is made from the tools
 
+use std::ffi::OsString;
+
 use blue_core::forge::allow::{Allow, BadAllow};
 use blue_tools::{AnyTool, Effect, tools};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
@@ -87,6 +89,25 @@ impl Call {
             }
         }))
     }
+}
+
+/// The tree where the tool that was typed takes these arguments, which have a place, by their names;
+/// none if it has no such argument
+pub(crate) fn by_name(command: Command, argv: &[OsString], names: &[String]) -> Option<Command> {
+    let words = || argv.iter().skip(1).filter_map(|word| word.to_str());
+    let noun = words().find(|word| nouns().contains(word))?.to_owned();
+    let verb = words().skip_while(|word| *word != noun).nth(1)?.to_owned();
+    let mut group = verbs(Command::new(noun.clone()));
+    let tool = group.find_subcommand(&verb)?;
+    let placed = |name: &String| tool.get_positionals().any(|arg| arg.get_id() == name);
+    if !names.iter().all(placed) {
+        return None;
+    }
+    for name in names {
+        let long = name.replace('_', "-");
+        group = group.mut_subcommand(&verb, |tool| tool.mut_arg(name, |arg| arg.long(long)));
+    }
+    Some(command.mut_subcommand(noun, |_| group))
 }
 
 fn list(text: &str) -> Result<Allow, BadAllow> {

@@ -174,6 +174,25 @@ fn mistakes_say_what_is_right() {
 }
 
 #[test]
+fn what_has_a_place_can_be_named_too() {
+    let (blue, _running) = alice();
+    let whole = |args: &[&str]| {
+        let args = [args, &["-R", "acme/storefront", "--json"]].concat();
+        blue.run(&args).json()
+    };
+    let placed = whole(&["pr", "verify", "1"]);
+    assert_eq!(placed["state"], "open", "{placed}");
+    assert_eq!(whole(&["pr", "verify", "--index", "1"]), placed);
+    assert_eq!(whole(&["pr", "verify", "--index=1"]), placed);
+    let tag = whole(&["tag", "create", "v7", "--target", "main"]);
+    let both = ["tag", "create", "--target", "main", "--tag", "v7"];
+    assert_eq!(whole(&both)["commit_sha"], tag["commit_sha"]);
+    assert_eq!(whole(&both)["existing"], true);
+    let wrong = whole(&["pr", "verify", "--indx", "1"]);
+    assert_eq!(wrong["error"]["code"], "usage", "{wrong}");
+}
+
+#[test]
 fn a_noun_alone_shows_its_verbs() {
     let ran = Blue::new().run(&["branch"]);
     assert_eq!(ran.code, Some(2), "{ran}");
