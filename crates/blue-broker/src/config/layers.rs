@@ -91,7 +91,25 @@ pub(super) struct Layers {
     clients: Vec<RawClient>,
     file: String,
     file_base: PathBuf,
+    /// There is a file, and nobody knows what it says
+    unread: bool,
     faults: Vec<Fault>,
+}
+
+/// What is said of a name that nobody knows
+fn unknown(name: &str, known_as: fn(&super::Setting) -> &'static str) -> String {
+    // What all variables begin with makes none of them alike.
+    fn own(name: &str) -> &str {
+        name.strip_prefix("BLUE_BROKER_").unwrap_or(name)
+    }
+    let near = SETTINGS.iter().map(known_as);
+    let near = near.map(|known| (strsim::jaro_winkler(own(name), own(known)), known));
+    match near.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((like, known)) if like > 0.93 => {
+            format!("there is no such setting; did you mean `{known}`?")
+        }
+        _ => "there is no such setting".to_owned(),
+    }
 }
 
 impl Layers {
@@ -101,6 +119,7 @@ impl Layers {
             clients: Vec::new(),
             file: String::new(),
             file_base: given.cwd.clone(),
+            unread: false,
             faults: Vec::new(),
         };
         if let Some(file) = &given.file {
@@ -109,7 +128,7 @@ impl Layers {
         for (name, text) in &given.vars {
             let known = SETTINGS.iter().find(|s| s.var == name);
             match known {
-                None => all.at(name, "there is no such setting"),
+                None => all.at(name, &unknown(name, |s| s.var)),
                 Some(_) if text.trim().is_empty() => {}
                 Some(setting) => all.put(setting.key, text, name.clone(), &given.cwd, 2),
             }
@@ -134,6 +153,7 @@ impl Layers {
                     .span()
                     .map_or(1, |span| file.text[..span.start].lines().count().max(1));
                 let why = format!("line {line}: {}", error.message());
+                self.unread = true;
                 return self.at(&self.file.clone(), &why);
             }
         };
@@ -147,7 +167,7 @@ impl Layers {
                 continue;
             }
             let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
-                self.at(&source, "there is no such setting");
+                self.at(&source, &unknown(&key, |s| s.key));
                 continue;
             };
             match as_text(&value) {
@@ -189,6 +209,10 @@ impl Layers {
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
             return;
         };
+        // It may be in the file.
+        if self.unread {
+            return;
+        }
         // A fault of it or of its file was told already.
         let told = |fault: &Fault| {
             let file = format!("{key}_file");

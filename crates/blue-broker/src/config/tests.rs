@@ -64,9 +64,10 @@ fn every_fault_is_told_with_its_source() {
         ("BLUE_BROKER_PUBLIC_URL", "mcp.example.org"),
         ("BLUE_BROKER_FORGE_SCOPES", "read:user write:repo"),
         ("BLUE_BROKER_FOO", "1"),
+        ("BLUE_BROKER_KEYFILE", "1"),
     ]);
     given.flags = vec![("listen".to_owned(), "nowhere".to_owned())];
-    given.file = Some(file("access_ttl = '3 weeks'\nbogus = 1\n"));
+    given.file = Some(file("access_ttl = '3 weeks'\nbogus = 1\nforge_ur = 'x'\n"));
     let told = faults(&given);
     for fault in [
         "BLUE_BROKER_PUBLIC_URL: not an absolute URL",
@@ -75,13 +76,15 @@ fn every_fault_is_told_with_its_source() {
         "BLUE_BROKER_CLIENT_SECRET: missing; set it, or `BLUE_BROKER_CLIENT_SECRET_FILE`",
         "BLUE_BROKER_FORGE_SCOPES: `write:repo` is not a scope, and the forge would give full access for it",
         "BLUE_BROKER_FOO: there is no such setting",
+        "BLUE_BROKER_KEYFILE: there is no such setting; did you mean `BLUE_BROKER_KEY_FILE`?",
         "--listen: an address is like `127.0.0.1:8080`, `[::1]:8080` or `8080`",
         "`/etc/broker.toml`: access_ttl: a time is like `90s`, `15m`, `1h` or `30d`",
         "`/etc/broker.toml`: bogus: there is no such setting",
+        "`/etc/broker.toml`: forge_ur: there is no such setting; did you mean `forge_url`?",
     ] {
         assert!(told.iter().any(|line| line == fault), "{fault}\n{told:#?}");
     }
-    assert_eq!(told.len(), 9, "{told:#?}");
+    assert_eq!(told.len(), 11, "{told:#?}");
 }
 
 #[test]
@@ -218,8 +221,8 @@ fn clients_are_tables_of_the_file() {
 }
 
 #[test]
-fn a_broken_file_shows_no_secret() {
-    let mut given = with(&[]);
+fn a_broken_file_shows_no_secret_and_is_the_only_fault() {
+    let mut given = given(&[]);
     given.file = Some(file("client_id = 'a'\nclient_secret = 'hunter2\n"));
     let told = faults(&given);
     assert!(
@@ -227,4 +230,6 @@ fn a_broken_file_shows_no_secret() {
         "{told:?}"
     );
     assert!(!told[0].contains("hunter2"), "{told:?}");
+    // What it says is not known, so nothing is missing.
+    assert_eq!(told.len(), 1, "{told:?}");
 }

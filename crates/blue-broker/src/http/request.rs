@@ -41,7 +41,7 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
             .await
             .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()),
     };
-    let ms = start.elapsed().as_millis();
+    let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
         let status = answer.status().as_u16();
         match path {
