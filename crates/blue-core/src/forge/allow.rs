@@ -197,7 +197,7 @@ fn is_like(pattern: &str, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     // Brackets of an IPv6 address are no glob.
     if pattern.contains('*') {
-        glob::matches(&pattern.replace('[', "\\["), &text, None)
+        glob::matches(&pattern.replace('[', "\\["), &text, &[])
     } else {
         pattern == text
     }

@@ -10,20 +10,36 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
-/// Match a whole text; `separator` is what `*` and `?` do not cross
-pub fn matches(pattern: &str, text: &str, separator: Option<char>) -> bool {
+/// Match a whole text; `*` and `?` do not cross `separators`
+pub fn matches(pattern: &str, text: &str, separators: &[char]) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     expand(&pattern, 0)
         .iter()
-        .any(|p| run(p, &text, separator, &mut 200_000))
+        .any(|p| run(p, &text, separators, &mut 200_000))
+}
+
+/// Whether a file is meant by one of the patterns that Gitea and Forgejo keep in a rule
+///
+/// There, `*` crosses no dot: `*.lock` is `deps.lock`, not `deps.old.lock` and not `a/deps.lock`.
+pub fn names_file(patterns: &[String], path: &str) -> bool {
+    let path = path.trim().to_lowercase();
+    let mut patterns = patterns.iter().map(|pattern| pattern.to_lowercase());
+    patterns.any(|pattern| matches(&pattern, &path, &['.', '/']))
+}
+
+/// The patterns of a text that has them between `;`
+pub fn file_patterns(text: &str) -> Vec<String> {
+    let patterns = text.split(';').map(str::trim);
+    let patterns = patterns.filter(|pattern| !pattern.is_empty());
+    patterns.map(str::to_owned).collect()
 }
 
 /// Where one required context stands: the worst of all that match, pending when none does
 pub fn required_state(pattern: &str, checks: &[Check]) -> CheckState {
     let mut state = None;
     for check in checks {
-        if check.context != pattern && !matches(pattern, &check.context, None) {
+        if check.context != pattern && !matches(pattern, &check.context, &[]) {
             continue;
         }
         state = Some(match (state, check.state) {
@@ -83,19 +99,19 @@ fn first_braces(pattern: &[char], from: usize) -> Option<(usize, usize, Vec<usiz
 }
 
 /// `fuel` bounds the work that a hostile pattern can cause
-fn run(pattern: &[char], text: &[char], separator: Option<char>, fuel: &mut u32) -> bool {
+fn run(pattern: &[char], text: &[char], separators: &[char], fuel: &mut u32) -> bool {
     if *fuel == 0 {
         return false;
     }
     *fuel -= 1;
-    let crosses = |c: char| Some(c) != separator;
+    let crosses = |c: char| !separators.contains(&c);
     match pattern.first() {
         None => text.is_empty(),
         Some('*') => {
             let stars = pattern.iter().take_while(|c| **c == '*').count();
             let rest = &pattern[stars..];
             for n in 0..=text.len() {
-                if run(rest, &text[n..], separator, fuel) {
+                if run(rest, &text[n..], separators, fuel) {
                     return true;
                 }
                 if n < text.len() && stars == 1 && !crosses(text[n]) {
@@ -106,25 +122,25 @@ fn run(pattern: &[char], text: &[char], separator: Option<char>, fuel: &mut u32)
         }
         Some('?') => {
             text.first().is_some_and(|c| crosses(*c))
-                && run(&pattern[1..], &text[1..], separator, fuel)
+                && run(&pattern[1..], &text[1..], separators, fuel)
         }
         Some('[') => match class(pattern) {
             Some((set, negated, used)) => {
                 text.first()
                     .is_some_and(|c| set.iter().any(|(a, b)| (a..=b).contains(&c)) != negated)
-                    && run(&pattern[used..], &text[1..], separator, fuel)
+                    && run(&pattern[used..], &text[1..], separators, fuel)
             }
-            None => literal('[', &pattern[1..], text, separator, fuel),
+            None => literal('[', &pattern[1..], text, separators, fuel),
         },
         Some('\\') if pattern.len() > 1 => {
-            literal(pattern[1], &pattern[2..], text, separator, fuel)
+            literal(pattern[1], &pattern[2..], text, separators, fuel)
         }
-        Some(c) => literal(*c, &pattern[1..], text, separator, fuel),
+        Some(c) => literal(*c, &pattern[1..], text, separators, fuel),
     }
 }
 
-fn literal(c: char, rest: &[char], text: &[char], separator: Option<char>, fuel: &mut u32) -> bool {
-    text.first() == Some(&c) && run(rest, &text[1..], separator, fuel)
+fn literal(c: char, rest: &[char], text: &[char], separators: &[char], fuel: &mut u32) -> bool {
+    text.first() == Some(&c) && run(rest, &text[1..], separators, fuel)
 }
 
 type Ranges = Vec<(char, char)>;
@@ -155,33 +171,33 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for (pattern, text, separator, expected) in [
-            ("main", "main", Some('/'), true),
-            ("main", "mainx", Some('/'), false),
-            ("release/*", "release/1.0", Some('/'), true),
-            ("release/*", "release/1/2", Some('/'), false),
-            ("release/**", "release/1/2", Some('/'), true),
-            ("**", "a/b", Some('/'), true),
-            ("ci/*", "ci/a/b", None, true),
-            ("*", "", None, true),
-            ("v?", "v1", None, true),
-            ("v?", "v", None, false),
-            ("a?b", "a/b", Some('/'), false),
-            ("[a-c]x", "bx", None, true),
-            ("[!a-c]x", "bx", None, false),
-            ("[!a-c]x", "dx", None, true),
-            ("{ci,cd}/build", "cd/build", None, true),
-            ("{ci,cd}/build", "ce/build", None, false),
-            ("{a,{b,c}}d", "cd", None, true),
-            ("\\*", "*", None, true),
-            ("\\*", "x", None, false),
-            ("[", "[", None, true),
-            ("a{b", "a{b", None, true),
-            ("*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaac", None, false),
-            ("日*", "日本", None, true),
+        for (pattern, text, separators, expected) in [
+            ("main", "main", &['/'][..], true),
+            ("main", "mainx", &['/'][..], false),
+            ("release/*", "release/1.0", &['/'][..], true),
+            ("release/*", "release/1/2", &['/'][..], false),
+            ("release/**", "release/1/2", &['/'][..], true),
+            ("**", "a/b", &['/'][..], true),
+            ("ci/*", "ci/a/b", &[], true),
+            ("*", "", &[], true),
+            ("v?", "v1", &[], true),
+            ("v?", "v", &[], false),
+            ("a?b", "a/b", &['/'][..], false),
+            ("[a-c]x", "bx", &[], true),
+            ("[!a-c]x", "bx", &[], false),
+            ("[!a-c]x", "dx", &[], true),
+            ("{ci,cd}/build", "cd/build", &[], true),
+            ("{ci,cd}/build", "ce/build", &[], false),
+            ("{a,{b,c}}d", "cd", &[], true),
+            ("\\*", "*", &[], true),
+            ("\\*", "x", &[], false),
+            ("[", "[", &[], true),
+            ("a{b", "a{b", &[], true),
+            ("*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaac", &[], false),
+            ("日*", "日本", &[], true),
         ] {
             assert_eq!(
-                matches(pattern, text, separator),
+                matches(pattern, text, separators),
                 expected,
                 "{pattern} on {text}"
             );
@@ -191,8 +207,25 @@ mod tests {
     #[test]
     fn hostile_patterns_end() {
         let pattern = "*a".repeat(60);
-        assert!(!matches(&pattern, &"a".repeat(59), None));
-        assert!(!matches(&"{a,b}".repeat(40), "x", None));
+        assert!(!matches(&pattern, &"a".repeat(59), &[]));
+        assert!(!matches(&"{a,b}".repeat(40), "x", &[]));
+    }
+
+    #[test]
+    fn patterns_of_files() {
+        let patterns = file_patterns(" *.LOCK; docs/** ;;.drone.yml");
+        assert_eq!(patterns, ["*.LOCK", "docs/**", ".drone.yml"]);
+        for (path, expected) in [
+            ("deps.lock", true),
+            ("Deps.Lock", true),
+            ("deps.old.lock", false),
+            ("a/deps.lock", false),
+            ("docs/a/b.md", true),
+            ("doc/a.md", false),
+            (".drone.yml", true),
+        ] {
+            assert_eq!(names_file(&patterns, path), expected, "{path}");
+        }
     }
 
     #[test]

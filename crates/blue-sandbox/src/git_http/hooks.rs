@@ -59,8 +59,8 @@ fn one_expression(pattern: &str) -> String {
     while let Some(c) = rest.next() {
         match c {
             '*' if rest.next_if_eq(&'*').is_some() => out.push_str(".*"),
-            '*' => out.push_str("[^/]*"),
-            '?' => out.push_str("[^/]"),
+            '*' => out.push_str("[^/.]*"),
+            '?' => out.push_str("[^/.]"),
             '[' => {
                 out.push('[');
                 if rest.next_if_eq(&'!').is_some() {

@@ -10,7 +10,6 @@ pub(crate) mod ci;
 pub(crate) mod commits;
 pub(crate) mod contents;
 pub(crate) mod error;
-pub(crate) mod glob;
 pub(crate) mod merge;
 pub(crate) mod mergeability;
 pub(crate) mod protection;

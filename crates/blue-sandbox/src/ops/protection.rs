@@ -1,11 +1,11 @@
 //! Rules for branches
 
+use blue_core::forge::glob;
 use rusqlite::Connection;
 
 use super::{
     Error, Result, What,
     access::{self, Access},
-    glob,
 };
 use crate::{
     app::App,
@@ -33,7 +33,7 @@ fn is_pattern(name: &str) -> bool {
 
 fn covers(name: &str, branch: &str) -> bool {
     if is_pattern(name) {
-        glob::matches(name, branch, Some('/'))
+        glob::matches(name, branch, &['/'])
     } else {
         name.eq_ignore_ascii_case(branch)
     }
@@ -145,20 +145,12 @@ pub(crate) fn is_official(
 
 /// Whether a rule keeps this file from being changed
 pub(crate) fn is_protected_file(rule: &Rule, path: &str) -> bool {
-    patterns(&rule.protected_file_patterns)
-        .any(|pattern| glob::matches(&pattern, &path.to_lowercase(), Some('/')))
+    glob::names_file(&glob::file_patterns(&rule.protected_file_patterns), path)
 }
 
 /// Whether everyone who can write may change this file in spite of the rule
 pub(crate) fn is_unprotected_file(rule: &Rule, path: &str) -> bool {
-    patterns(&rule.unprotected_file_patterns)
-        .any(|pattern| glob::matches(&pattern, &path.to_lowercase(), Some('/')))
-}
-
-fn patterns(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(';')
-        .map(|pattern| pattern.trim().to_lowercase())
-        .filter(|pattern| !pattern.is_empty())
+    glob::names_file(&glob::file_patterns(&rule.unprotected_file_patterns), path)
 }
 
 fn named(list: &[String], user: &User) -> bool {

@@ -1,6 +1,8 @@
 //! Commit statuses
 
-use super::{Result, glob};
+use blue_core::forge::glob;
+
+use super::Result;
 use crate::{
     app::App,
     git::Oid,
@@ -84,7 +86,7 @@ pub(crate) fn required_pass(app: &App, repo: &Repo, sha: Oid, required: &[String
     Ok(required.iter().all(|pattern| {
         let matching: Vec<Status> = statuses
             .iter()
-            .filter(|status| glob::matches(pattern, &status.context, None))
+            .filter(|status| glob::matches(pattern, &status.context, &[]))
             .cloned()
             .collect();
         combined(&matching) == "success"

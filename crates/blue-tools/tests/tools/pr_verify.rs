@@ -23,6 +23,7 @@ blue_testkit::on_every_forge![
     an_empty_one_is_told,
     merged_and_closed_are_told,
     behind_matters_where_the_rule_says_so,
+    protected_files_are_told,
     a_reader_is_told,
     a_user_off_the_list_is_told,
     a_writer_sees_the_rule,
@@ -343,6 +344,31 @@ async fn behind_matters_where_the_rule_says_so(cx: Cx) -> Result<()> {
     cx.lab.status(&repo, &head, "ci", "success").await?;
     let answer = verify(&desk, number).await?;
     assert_eq!(codes(&answer), ["behind"]);
+    Ok(())
+}
+
+async fn protected_files_are_told(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no such rule").into());
+    }
+    let (desk, repo) = desk::start(&cx).await?;
+    let rule = json!({"protected_file_patterns": "*.lock; docs/**"});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let files: &[(&str, &[u8])] = &[("deps.lock", b"x"), ("deps.old.lock", b"x")];
+    let number = cx.lab.pr_with(&repo, "topic", files).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["protected_files"], "{answer:#}");
+    let said = message(&answer, "protected_files");
+    assert!(said.ends_with("protects: `deps.lock`"), "{said}");
+    let other = cx
+        .lab
+        .pr_with(&repo, "other", &[("a.old.lock", b"x")])
+        .await?;
+    assert_eq!(codes(&verify(&desk, other).await?), [""; 0]);
+    // The forge sees it the same way.
+    let error = desk.refused("pr_merge", json!({"index": number})).await;
+    assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
+    desk.call("pr_merge", json!({"index": other})).await?;
     Ok(())
 }
 

@@ -170,7 +170,7 @@ mod tests {
 
     /// Every command below with its arguments
     fn tree(command: &clap::Command, path: &str, found: &mut Vec<String>) {
-        let arguments: Vec<_> = command.get_arguments().map(|arg| arg.get_id()).collect();
+        let arguments: Vec<_> = command.get_arguments().map(clap::Arg::get_id).collect();
         found.push(format!(
             "{path}: {arguments:?} {}",
             command.is_subcommand_required_set()

@@ -46,6 +46,8 @@ pub(super) struct Rule {
     block_on_official_review_requests: bool,
     #[serde(deserialize_with = "wire::or_default")]
     ignore_stale_approvals: bool,
+    #[serde(deserialize_with = "wire::or_default")]
+    protected_file_patterns: String,
 }
 
 impl Rule {
@@ -59,7 +61,7 @@ impl Rule {
 
     fn applies_to(&self, branch: &str) -> bool {
         self.name().to_lowercase() == branch.to_lowercase()
-            || glob::matches(self.name(), branch, Some('/'))
+            || glob::matches(self.name(), branch, &['/'])
     }
 
     pub(super) fn into_model(self, row: Option<&WireBranch>) -> Protection {
@@ -91,6 +93,7 @@ impl Rule {
             block_on_rejected_reviews: self.block_on_rejected_reviews,
             block_on_review_requests: self.block_on_official_review_requests,
             ignore_stale_approvals: self.ignore_stale_approvals,
+            protected_files: glob::file_patterns(&self.protected_file_patterns),
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),

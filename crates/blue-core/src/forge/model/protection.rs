@@ -26,6 +26,9 @@ pub struct Protection {
     pub block_on_review_requests: bool,
     /// An approval of an older head does not count (Gitea and Forgejo)
     pub ignore_stale_approvals: bool,
+    /// Patterns of files that nothing may change (Gitea and Forgejo)
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected_files: Vec<String>,
     /// Merges go through a queue
     pub merge_queue: bool,
     /// What the caller may do, where the forge tells

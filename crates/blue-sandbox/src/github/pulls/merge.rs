@@ -1,5 +1,6 @@
 //! Merge a pull request
 
+use blue_core::forge::glob;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use crate::ops::error::Block;
 use crate::ops::merge::{Ask, Outcome};
 use crate::ops::repos::Found;
 use crate::ops::styles::Style;
-use crate::ops::{self, MergeError, glob};
+use crate::ops::{self, MergeError};
 use crate::store::pulls::{self as rows, Pull, State};
 
 pub(in crate::github) fn is_merged(at: &At<'_>, number: i64) -> Result<Reply> {
@@ -199,7 +200,7 @@ fn checks(at: &At<'_>, pull: &Pull, required: &[String]) -> Result<String> {
     for pattern in required {
         let mine: Vec<_> = statuses
             .iter()
-            .filter(|status| glob::matches(pattern, &status.context, None))
+            .filter(|status| glob::matches(pattern, &status.context, &[]))
             .cloned()
             .collect();
         let word = match ops::statuses::combined(&mine) {

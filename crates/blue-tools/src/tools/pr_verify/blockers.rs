@@ -35,6 +35,7 @@ pub enum Code {
     ChangesRequested,
     ReviewRequested,
     Behind,
+    ProtectedFiles,
     Queue,
     /// The forge says no, and nothing that can be read says why
     Blocked,
@@ -60,7 +61,7 @@ impl Tally {
         for wanted in required {
             let fits = |check: &&Check| {
                 check.context == *wanted
-                    || (facts.globs && glob::matches(wanted, &check.context, None))
+                    || (facts.globs && glob::matches(wanted, &check.context, &[]))
             };
             let mut any = false;
             for check in facts.checks.iter().filter(fits) {
@@ -172,6 +173,11 @@ pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blo
         let message = format!("the head lacks commits of `{base}`, which must be in it first");
         add(Code::Behind, message);
     }
+    if !facts.protected.is_empty() {
+        let files = listed(&facts.protected);
+        let message = format!("it changes files that the rule of `{base}` protects: {files}");
+        add(Code::ProtectedFiles, message);
+    }
     if rule.merge_queue {
         add(Code::Queue, format!("`{base}` is merged through a queue"));
     }
@@ -233,6 +239,7 @@ mod tests {
             reviews: Vec::new(),
             checks: Vec::new(),
             behind: false,
+            protected: Vec::new(),
             may_merge: None,
             archived: false,
             globs: true,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blue_core::forge::{
-    ForgeError, ForgeType,
+    ForgeError, ForgeType, glob,
     model::{Check, Mergeability, PrState, Protection, PullRequest, Review},
 };
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -23,6 +23,8 @@ pub(super) struct Facts {
     pub(super) reviews: Vec<Review>,
     pub(super) checks: Vec<Check>,
     pub(super) behind: bool,
+    /// Files that it changes and the rule protects
+    pub(super) protected: Vec<String>,
     /// Whether the caller may merge at all, where the forge tells
     pub(super) may_merge: Option<bool>,
     pub(super) archived: bool,
@@ -96,11 +98,19 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         }
     };
     let rule = async {
-        match forge.protection(id, &pr.base.branch).await {
+        let rule = match forge.protection(id, &pr.base.branch).await {
             // Its branches may be gone by now, and nothing depends on them any more.
-            Err(ForgeError::NotFound { .. }) if !open => Ok(Protection::none()),
-            other => other,
+            Err(ForgeError::NotFound { .. }) if !open => Protection::none(),
+            other => other?,
+        };
+        if !open || rule.protected_files.is_empty() {
+            return Ok((rule, Vec::new()));
         }
+        let files = forge.pr_files(id, pr.number).await?.into_iter();
+        let paths = files.flat_map(|file| [Some(file.path), file.previous_path]);
+        let protected = |path: &String| glob::names_file(&rule.protected_files, path);
+        let touched = paths.flatten().filter(protected).collect();
+        Ok((rule, touched))
     };
     let checks = async {
         let Some(sha) = &pr.head.sha else {
@@ -130,7 +140,7 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         }
     };
     let reviews = forge.reviews_of(id, &pr);
-    let (mergeability, rule, checks, about, reviews, behind) =
+    let (mergeability, (rule, protected), checks, about, reviews, behind) =
         tokio::try_join!(mergeability, rule, checks, about, reviews, async {
             Ok(lag.await)
         },)?;
@@ -149,6 +159,7 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         reviews,
         checks,
         behind,
+        protected,
     })
 }
 
