@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn patterns_become_expressions() {
         for (patterns, expected) in [
-            ("*.lock", r"^([^/]*\.lock)$"),
-            ("docs/**; a?", r"^(docs/.*|a[^/])$"),
+            ("*.lock", r"^([^/.]*\.lock)$"),
+            ("docs/**; a?", r"^(docs/.*|a[^/.])$"),
             ("{x,y}.[!a]", r"^((x|y)\.[^a])$"),
         ] {
             assert_eq!(expression(patterns), expected);
