@@ -34,13 +34,7 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     let span = tracing::info_span!("request", id = %id);
     let start = Instant::now();
     let run = next.run(request).instrument(span.clone());
-    let mut answer = match path {
-        // A call takes as long as it takes.
-        "/mcp" => run.await,
-        _ => timeout(PATIENCE, run)
-            .await
-            .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()),
-    };
+    let mut answer = in_time(path, run).await;
     let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
         let status = answer.status().as_u16();
@@ -54,6 +48,15 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
         answer.headers_mut().insert(HEADER, value);
     }
     answer
+}
+
+/// End what takes too long, as a body that never comes; a call takes as long as it takes
+async fn in_time(path: &str, run: impl Future<Output = Response>) -> Response {
+    if path == "/mcp" {
+        return run.await;
+    }
+    let ended = timeout(PATIENCE, run).await;
+    ended.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
 /// The path if it is one of ours: in another one somebody may have put a token
@@ -81,4 +84,19 @@ fn shown(path: &str) -> &'static str {
     ];
     let known = KNOWN.iter().find(|known| **known == path);
     known.copied().unwrap_or("other")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_call_may_take_its_time() {
+        let answer = in_time("/oauth/token", pending()).await;
+        assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
+        let call = in_time("/mcp", pending());
+        assert!(timeout(10 * PATIENCE, call).await.is_err());
+    }
 }
