@@ -232,12 +232,14 @@ async fn public_url(http: &Http, config: &Config) -> Check {
     };
     let answer = match get(http, url).await {
         Ok(answer) => answer,
+        // Clients will not trust what this machine does not.
+        Err(why) if why.contains("certificate") => {
+            let hint = "give the proxy a certificate for this name, with its whole chain";
+            return Check::failed(NAME, why, hint);
+        }
         Err(why) => {
-            return Check::warning(
-                NAME,
-                why,
-                "start the broker, and see that the proxy in front leads to it",
-            );
+            let hint = "start the broker, and see that the proxy in front leads to it";
+            return Check::warning(NAME, why, hint);
         }
     };
     let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
