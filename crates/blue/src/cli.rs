@@ -64,8 +64,9 @@ pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     while let Some(name) = unknown_name(&error).filter(|name| !named.contains(name)) {
         named.push(name);
         match commands::by_name(brief(), argv, &named).map(|command| read(argv, env, command)) {
-            Some(Err(next)) => error = next,
+            Some(Err(next)) if next.kind() == ErrorKind::UnknownArgument => error = next,
             Some(found) => return found,
+            None if named.len() > 1 => return Err(error),
             None => break,
         }
     }

@@ -188,6 +188,9 @@ fn what_has_a_place_can_be_named_too() {
     let both = ["tag", "create", "--target", "main", "--tag", "v7"];
     assert_eq!(whole(&both)["commit_sha"], tag["commit_sha"]);
     assert_eq!(whole(&both)["existing"], true);
+    let half = whole(&["tag", "create", "--tag", "v7"]);
+    let said = half["error"]["message"].as_str().unwrap();
+    assert!(said.ends_with("not provided: <TARGET>"), "{half}");
     let wrong = whole(&["pr", "verify", "--indx", "1"]);
     assert_eq!(wrong["error"]["code"], "usage", "{wrong}");
 }
