@@ -146,6 +146,12 @@ pub(super) fn required<'a>(params: &'a Params, name: &str) -> Result<&'a str, OA
         .ok_or_else(|| OAuthError::invalid_request(format!("`{name}` is missing")))
 }
 
+/// How much longer an access token is good than its client is told
+///
+/// Clients refresh by their own clock, which began when the answer arrived. One that sends a token
+/// in its last moment would be refused, and some then ask their person to sign in again.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
 /// Tokens on their way to a client
 #[derive(Debug)]
 pub(super) struct Issued {
@@ -172,7 +178,7 @@ impl Issued {
             id: app.id(),
             access: self.access.hash(),
             refresh: self.refresh.hash(),
-            access_expires_at: after(self.expires_in),
+            access_expires_at: after(self.expires_in + ON_ITS_WAY),
             refresh_expires_at: after(app.config.refresh_ttl),
         }
     }

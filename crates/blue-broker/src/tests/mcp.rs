@@ -102,7 +102,11 @@ async fn an_access_token_ends() {
     let user = world.sign_in("1").await;
     let tokens = world.tokens("tool", &user).await;
     assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
+    assert_eq!(tokens["expires_in"], 3600);
+    // It may have been sent in its last moment.
     world.clock.advance(Duration::from_hours(1));
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
+    world.clock.advance(Duration::from_secs(1));
     assert_eq!(world.call(&tokens["access_token"]).await.0, 401);
 }
 
