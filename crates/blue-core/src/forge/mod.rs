@@ -21,8 +21,8 @@ pub use error::{ConflictKind, ForgeError, MergeBlock};
 use model::{
     Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
     Entry, Expect, File, FileChange, Host, Identity, Job, Listing, LogTail, MergeOpts,
-    MergeOutcome, Mergeability, Overview, Page, PrFilter, Protection, PullRequest, RepoId,
-    Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
+    MergeOutcome, Mergeability, Overview, Page, Permissions, PrFilter, Protection, PullRequest,
+    RepoId, Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
 };
 pub use rest::DecodeError;
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,11 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn default_branch(&self, repo: &RepoId) -> Result<String> {
         Ok(self.repository(repo).await?.default_branch)
     }
+    /// What the caller may do, where the forge tells; mostly without asking where it was read a
+    /// moment ago
+    async fn permissions(&self, repo: &RepoId) -> Result<Option<Permissions>> {
+        Ok(self.repository(repo).await?.permissions)
+    }
     /// The repository, its branches, its open pull requests and the protection of `branch`
     /// (default: the default branch) in one round of requests where the forge allows it
     async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview>;
@@ -141,19 +146,21 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         patience: std::time::Duration,
     ) -> Result<Mergeability>;
 
-    /// The same, beginning with a look that was just taken
+    /// The same, beginning with a look that was just taken; with the last look
     async fn mergeability_of(
         &self,
         repo: &RepoId,
-        pr: &PullRequest,
+        pr: PullRequest,
         patience: std::time::Duration,
-    ) -> Result<Mergeability> {
-        self.mergeability(repo, pr.number, patience).await
-    }
+    ) -> Result<(Mergeability, PullRequest)>;
 
     /// The commit that a branch, tag, short or full commit id names
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha>;
     async fn get_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit>;
+    /// The parents of a commit as far as they are known without asking: this very client made it
+    fn parents_of(&self, _commit: &Sha) -> Option<Vec<Sha>> {
+        None
+    }
     /// History of `rev` (default: the default branch), newest first, of one path if given
     async fn list_commits(
         &self,

@@ -5,7 +5,7 @@
 //! itself refuses what would be wrong.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::Hash,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,7 +13,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::model::{Branch, PrState, PullRequest, RepoId, Sha};
+use super::model::{Branch, Permissions, PrState, PullRequest, RepoId, Sha};
 
 /// How long what can change is believed
 const FRESH: Duration = Duration::from_mins(1);
@@ -26,8 +26,13 @@ pub(crate) struct Recent(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     default_branches: Map<RepoId, String>,
+    permissions: Map<RepoId, Permissions>,
     /// Branches that are there
     branches: Map<(RepoId, String), ()>,
+    /// Branches of a repository, where all of them were listed
+    all_branches: Map<RepoId, HashSet<String>>,
+    /// Repositories whose open pull requests fit into one short list
+    few_open: Map<RepoId, ()>,
     /// Plain files of the default branch
     files: Map<(RepoId, String), Sha>,
     open: Map<(RepoId, u64), OpenPr>,
@@ -108,6 +113,33 @@ impl Recent {
         }
     }
 
+    /// Every branch there is
+    pub(crate) fn saw_all_branches(&self, repo: &RepoId, names: HashSet<String>) {
+        self.kept().all_branches.keep(repo.clone(), names);
+    }
+
+    /// It was not there a moment ago, and was not made since by this client
+    pub(crate) fn lacks_branch(&self, repo: &RepoId, name: &str) -> bool {
+        let all = self.kept().all_branches.fresh(repo);
+        all.is_some_and(|all| !all.contains(name)) && !self.has_branch(repo, name)
+    }
+
+    pub(crate) fn saw_permissions(&self, repo: &RepoId, may: Permissions) {
+        self.kept().permissions.keep(repo.clone(), may);
+    }
+
+    pub(crate) fn permissions(&self, repo: &RepoId) -> Option<Permissions> {
+        self.kept().permissions.fresh(repo)
+    }
+
+    pub(crate) fn saw_few_open(&self, repo: &RepoId) {
+        self.kept().few_open.keep(repo.clone(), ());
+    }
+
+    pub(crate) fn has_few_open(&self, repo: &RepoId) -> bool {
+        self.kept().few_open.fresh(repo).is_some()
+    }
+
     pub(crate) fn missed_branch(&self, repo: &RepoId, name: &str) {
         let mut kept = self.kept();
         kept.branches.0.remove(&(repo.clone(), name.to_owned()));
@@ -168,8 +200,12 @@ impl Recent {
         self.kept().parents.keep(commit.clone(), parents);
     }
 
+    pub(crate) fn parents(&self, commit: &Sha) -> Option<Vec<Sha>> {
+        self.kept().parents.ever(commit)
+    }
+
     pub(crate) fn is_parent(&self, parent: &Sha, commit: &Sha) -> bool {
-        let parents = self.kept().parents.ever(commit);
+        let parents = self.parents(commit);
         parents.is_some_and(|parents| parents.contains(parent))
     }
 
@@ -191,7 +227,7 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forge::model::{Mergeable, PrSide};
+    use crate::forge::model::{Mergeable, PrSide, Ruling};
 
     fn repo() -> RepoId {
         RepoId::parse("a", "b").unwrap()
@@ -214,7 +250,7 @@ mod tests {
             base: side("main"),
             mergeable: Mergeable::Unknown,
             merge_base: None,
-            blocked: false,
+            ruling: Ruling::Unknown,
             archived: false,
             merge_sha: None,
             changed_files: None,
@@ -270,6 +306,17 @@ mod tests {
         recent.missed_branch(&repo(), "main");
         assert_eq!(recent.default_branch(&repo()), None);
         assert!(!recent.has_branch(&repo(), "main"));
+    }
+
+    #[test]
+    fn a_branch_is_missing_only_where_all_were_seen() {
+        let recent = Recent::default();
+        assert!(!recent.lacks_branch(&repo(), "topic"));
+        recent.saw_all_branches(&repo(), HashSet::from(["main".to_owned()]));
+        assert!(recent.lacks_branch(&repo(), "topic"));
+        assert!(!recent.lacks_branch(&repo(), "main"));
+        recent.saw_branch(&repo(), "topic");
+        assert!(!recent.lacks_branch(&repo(), "topic"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `pr_list`
 
-use blue_core::forge::model::{Page as Part, PrFilter, PrStateFilter};
+use blue_core::forge::model::{PrFilter, PrStateFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Cx, Effect, Page, Reply, Style, Tool, ToolError,
-    args::RepoArgs,
+    args::{self, RepoArgs},
     reply::{MAX_BYTES, fit},
     rows::PrRow,
 };
@@ -37,7 +37,7 @@ pub struct Input {
     /// Page, from 1
     #[arg(long)]
     pub page: Option<u32>,
-    /// Rows per page, 30 if left out
+    /// Rows per page, at most 100 [default: 30]
     #[arg(long)]
     pub limit: Option<u32>,
 }
@@ -90,8 +90,8 @@ impl Tool for PrList {
             head: given(input.head),
             base: given(input.base),
         };
+        let part = args::part(input.page, input.limit)?;
         let repo = cx.repo(&input.repo).await?;
-        let part = Part::new(input.page.unwrap_or(1), input.limit.unwrap_or(30));
         let list = repo.forge.list_prs(&repo.id, &filter, part).await?;
         let mut prs: Vec<PrRow> = list.items.into_iter().map(PrRow::from).collect();
         let cut = fit(&mut prs, MAX_BYTES - 1_000);

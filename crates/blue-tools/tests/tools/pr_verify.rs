@@ -27,6 +27,9 @@ blue_testkit::on_every_forge![
     a_reader_is_told,
     a_user_off_the_list_is_told,
     a_writer_sees_the_rule,
+    what_a_writer_may_not_read_is_doubted,
+    a_rule_that_only_the_forge_knows_is_told,
+    checks_that_may_not_be_read_are_told,
     an_archived_repository_is_told,
     the_test_plan_is_read,
     a_fork_is_judged_too,
@@ -415,6 +418,93 @@ async fn a_writer_sees_the_rule(cx: Cx) -> Result<()> {
         desk.call("pr_merge", json!({"index": number})).await?["merged"],
         true
     );
+    Ok(())
+}
+
+async fn what_a_writer_may_not_read_is_doubted(cx: Cx) -> Result<()> {
+    let (_, repo, number) = start(&cx).await?;
+    let writer = cx.lab.user("writer").await?;
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    let rule = |strict: bool| {
+        json!({
+            "block_on_outdated_branch": strict,
+            "enable_status_check": true, "status_check_contexts": ["ci"],
+        })
+    };
+    cx.lab.write(&repo, "main", &[("other.txt", b"o")]).await?;
+    cx.lab.protect(&repo, "main", rule(true)).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "ci", "success").await?;
+    let desk = Desk::new(&cx, &writer, &repo);
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["behind"], true);
+    assert_eq!(codes(&answer), ["behind"], "{answer:#}");
+    assert_eq!(answer["partial"], true);
+    let error = desk.refused("pr_merge", json!({"index": number})).await;
+    assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
+
+    cx.lab.unprotect(&repo, "main").await?;
+    cx.lab.protect(&repo, "main", rule(false)).await?;
+    let answer = verify(&desk, number).await?;
+    // GitHub says by itself that nothing is in the way; of the others only a merge tells.
+    if !cx.backend.is_github() {
+        assert_eq!(codes(&answer), ["behind"], "{answer:#}");
+        assert!(message(&answer, "behind").ends_with("may not be read"));
+        let steps = answer["next_steps"].to_string();
+        assert!(steps.contains("pr_merge"), "{steps}");
+    } else {
+        assert_eq!(codes(&answer), [""; 0]);
+    }
+    let merge = json!({"index": number, "head_sha": answer["head_sha"]});
+    assert_eq!(desk.call("pr_merge", merge).await?["merged"], true);
+    Ok(())
+}
+
+/// Right after a push GitHub knows nothing yet, and the rule is told only when it does
+async fn a_rule_that_only_the_forge_knows_is_told(cx: Cx) -> Result<()> {
+    if !cx.backend.is_github() {
+        return Err(Skip::new("only GitHub says that a rule is in the way").into());
+    }
+    let (desk, repo) = desk::start(&cx).await?;
+    let rule = json!({"require_signed_commits": true, "enable_push": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let number = cx.lab.pr_with(&repo, "topic", &[("a.txt", b"a")]).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["mergeable"], "yes");
+    assert_eq!(codes(&answer), ["blocked"], "{answer:#}");
+    let error = desk.refused("pr_merge", json!({"index": number})).await;
+    assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
+    Ok(())
+}
+
+/// A fine-grained token has no right to check runs
+async fn checks_that_may_not_be_read_are_told(cx: Cx) -> Result<()> {
+    if !cx.backend.is_github() {
+        return Err(Skip::new("only GitHub has check runs").into());
+    }
+    let cx = cx.faulty()?;
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"workflows": [{"name": "ci.yaml", "on": ["push"], "jobs": [
+        {"name": "build", "result": "success", "log": "fine"},
+    ]}]});
+    let rule = rule.to_string();
+    let files = [(".sandbox/ci.yaml", rule.as_bytes())];
+    cx.lab.write(&repo, "topic", &files).await?;
+    let refusal = json!({
+        "path": format!("/api/v3/repos/{}/commits/*/check-runs*", repo.id),
+        "status": 403,
+        "body": {"message": "Resource not accessible by personal access token"},
+    });
+    cx.lab.fault(&refusal).await?;
+    let args = json!({"index": number, "wait_seconds": 20});
+    let answer = desk.call("workflow_run_status", args).await?;
+    assert_eq!(answer["state"], "success", "{answer:#}");
+    assert_eq!(answer["partial"], true);
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["partial"], true);
+    assert_eq!(codes(&answer), [""; 0]);
+    let checks = &answer["checks"];
+    assert!(checks["passed"].as_u64() >= Some(1), "{checks}");
     Ok(())
 }
 

@@ -118,20 +118,20 @@ impl Forgejo {
         repo: &RepoId,
         mut pr: PullRequest,
         patience: Duration,
-    ) -> Result<Mergeability> {
+    ) -> Result<(Mergeability, PullRequest)> {
         let end = Instant::now() + patience;
         let number = pr.number;
         if plain_verdict(&pr).is_none() && self.is_on_top(repo, &pr).await {
-            return Ok(Mergeability::Clean);
+            return Ok((Mergeability::Clean, pr));
         }
         let mut watch = Watch::new(&pr);
         loop {
             self.clear(repo, &pr, &mut watch).await;
             if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
-                return Ok(verdict);
+                return Ok((verdict, pr));
             }
             if Instant::now() >= end {
-                return Ok(Mergeability::Checking);
+                return Ok((Mergeability::Checking, pr));
             }
             sleep(watch.pause().min(end.duration_since(Instant::now()))).await;
             pr = self.read_pr(repo, number).await?;

@@ -247,16 +247,16 @@ impl Forge for Forgejo {
         patience: Duration,
     ) -> Result<Mergeability> {
         let pr = self.read_pr(repo, number).await?;
-        self.judge(repo, pr, patience).await
+        Ok(self.judge(repo, pr, patience).await?.0)
     }
 
     async fn mergeability_of(
         &self,
         repo: &RepoId,
-        pr: &PullRequest,
+        pr: PullRequest,
         patience: Duration,
-    ) -> Result<Mergeability> {
-        self.judge(repo, pr.clone(), patience).await
+    ) -> Result<(Mergeability, PullRequest)> {
+        self.judge(repo, pr, patience).await
     }
 
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha> {

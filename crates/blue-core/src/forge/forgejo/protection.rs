@@ -97,6 +97,7 @@ impl Rule {
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),
+            tip: None,
             partial: false,
         }
     }

@@ -8,7 +8,7 @@ use crate::forge::{
     ConflictKind, Flavor, ForgeError, Result,
     model::{
         ChangeKind, ChangedFile, CreatePrOpts, Listing, Mergeable, Page, PrFilter, PrSide, PrState,
-        PrStateFilter, PullRequest, RepoId, Review, ReviewState, Sha,
+        PrStateFilter, PullRequest, RepoId, Review, ReviewState, Ruling, Sha,
     },
 };
 
@@ -103,7 +103,7 @@ impl From<WirePull> for PullRequest {
                 Mergeable::Unknown
             },
             merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
-            blocked: false,
+            ruling: Ruling::Unknown,
             archived,
             merge_sha: row
                 .merge_commit_sha

@@ -1,13 +1,28 @@
 //! The pull requests of one branch
 
-use super::GitHub;
+use super::{GitHub, PAGE_LIMIT, pulls::WirePull};
 use crate::forge::{
     Result,
-    model::{PrFilter, PrState, PrStateFilter, PullRequest, RepoId, Sha},
+    model::{Page, PrFilter, PrState, PrStateFilter, PullRequest, RepoId, Sha},
 };
+
+/// More than were open a moment ago; rows are large
+const FEW: u32 = 50;
 
 impl GitHub {
     pub(super) async fn open_at(&self, repo: &RepoId, branch: &str) -> Result<Vec<PullRequest>> {
+        // Where few are open, one list of them all tells both.
+        if self.recent.has_few_open(repo) {
+            let rows = self
+                .pulls_call(repo, &PrFilter::default())
+                .page::<WirePull>(Page::first(FEW), PAGE_LIMIT)
+                .await?;
+            if rows.next_page.is_none() {
+                let rows = rows.items.into_iter();
+                let rows = rows.filter(|row| row.is_from(repo, branch) || row.is_to(branch));
+                return Ok(rows.map(Into::into).collect());
+            }
+        }
         let from = PrFilter {
             head: Some(branch.to_owned()),
             ..PrFilter::default()

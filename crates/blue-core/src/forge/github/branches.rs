@@ -12,10 +12,34 @@ use crate::forge::{
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct WireBranch {
     pub(super) name: String,
-    commit: wire::Pointer,
+    commit: TipCommit,
     #[serde(default)]
     pub(super) protected: bool,
     pub(super) protection: Option<Summary>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct TipCommit {
+    sha: wire::Oid,
+    /// Missing in lists
+    commit: Option<TipInner>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct TipInner {
+    tree: Option<wire::Pointer>,
+}
+
+impl WireBranch {
+    pub(super) fn sha(&self) -> &Sha {
+        &self.commit.sha.0
+    }
+
+    /// The tree of its commit, if it was asked for by itself
+    pub(super) fn tree(&self) -> Option<&Sha> {
+        let inner = self.commit.commit.as_ref()?;
+        inner.tree.as_ref().map(|tree| &tree.sha.0)
+    }
 }
 
 /// What anybody who can read the branch may know of its classic protection

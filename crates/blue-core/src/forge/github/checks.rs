@@ -1,12 +1,18 @@
 //! Statuses and check runs
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{GitHub, PAGE_LIMIT};
 use crate::forge::{
     ForgeError, Result,
-    model::{Check, CheckState, Checks, RepoId, Sha, StatusOpts},
+    model::{Check, CheckState, Checks, Job, Page, RepoId, RunFilter, RunState, Sha, StatusOpts},
 };
+
+/// Most workflow runs of a commit whose jobs are read
+const RUNS: u32 = 30;
+/// Requests at once for jobs
+const AT_ONCE: usize = 4;
 
 #[derive(Debug, Deserialize)]
 struct Combined {
@@ -71,11 +77,49 @@ impl GitHub {
                 let part: CheckRuns = answer.json()?;
                 Ok((part.check_runs, Some(part.total_count)))
             });
-        let (statuses, runs) = tokio::try_join!(statuses, runs)?;
-        let statuses = statuses.into_iter().map(of_status);
-        Ok(Checks {
-            items: statuses.chain(runs.into_iter().map(of_run)).collect(),
-        })
+        let (statuses, runs) = tokio::join!(statuses, runs);
+        let statuses = unless_forbidden(statuses)?
+            .map(|rows| rows.into_iter().map(of_status).collect::<Vec<_>>());
+        let (runs, refused) = match runs {
+            Ok(rows) => (Ok(rows.into_iter().map(of_run).collect()), false),
+            // Fine-grained tokens have no right to check runs, and may have one to jobs.
+            Err(refusal @ ForgeError::Forbidden { .. }) => {
+                let jobs = unless_forbidden(self.jobs_as_checks(repo, sha).await)?;
+                (jobs.ok_or(refusal), true)
+            }
+            Err(error) => return Err(error),
+        };
+        let partial = refused || statuses.is_none();
+        let items = match (statuses, runs) {
+            (None, Err(refusal)) => return Err(refusal),
+            (statuses, runs) => {
+                let statuses = statuses.into_iter().flatten();
+                statuses.chain(runs.unwrap_or_default()).collect()
+            }
+        };
+        Ok(Checks { items, partial })
+    }
+
+    /// The jobs of a commit's workflow runs, which are what Actions report as check runs
+    async fn jobs_as_checks(&self, repo: &RepoId, sha: &Sha) -> Result<Vec<Check>> {
+        let filter = RunFilter {
+            head_sha: Some(sha.clone()),
+            ..RunFilter::default()
+        };
+        let runs = self.run_page(repo, &filter, Page::first(RUNS)).await?;
+        let lists: Vec<Vec<Job>> = stream::iter(runs.items)
+            .map(|run| self.jobs_of_run(repo, run.id))
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await?;
+        let mut checks: Vec<Check> = Vec::new();
+        // Newest first: a job that ran again counts once.
+        for job in lists.into_iter().flatten() {
+            if checks.iter().all(|check| check.context != job.name) {
+                checks.push(of_job(job));
+            }
+        }
+        Ok(checks)
     }
 
     pub(super) async fn report_status(
@@ -109,6 +153,29 @@ impl GitHub {
             }
             other => other.map(|_| ()),
         }
+    }
+}
+
+/// Nothing where the caller may not see it
+fn unless_forbidden<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(ForgeError::Forbidden { .. }) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn of_job(job: Job) -> Check {
+    let state = match job.state {
+        RunState::Success => CheckState::Success,
+        RunState::Skipped => CheckState::Skipped,
+        RunState::Failure | RunState::Cancelled => CheckState::Failure,
+        RunState::Queued | RunState::Running => CheckState::Pending,
+    };
+    Check {
+        context: job.name,
+        state,
+        description: String::new(),
+        url: job.html_url,
     }
 }
 

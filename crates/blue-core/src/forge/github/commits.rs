@@ -26,6 +26,7 @@ struct WireCommit {
 struct Inner {
     message: String,
     author: Option<Signature>,
+    tree: Option<wire::Pointer>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,8 +144,35 @@ impl GitHub {
     pub(super) async fn read_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit> {
         let what = format!("commit `{rev}` of `{repo}`");
         let sha = self.resolve_for_read(repo, rev).await?;
+        Ok(self.wire_commit(repo, sha.as_str(), what).await?.into())
+    }
+
+    /// A commit and its tree, by a name as [`Self::resolve_rev`] takes it
+    pub(super) async fn commit_and_tree(
+        &self,
+        repo: &RepoId,
+        rev: &str,
+    ) -> Result<(Sha, Option<Sha>)> {
+        let plain = rev.strip_prefix("refs/").unwrap_or(rev);
+        if rev != "HEAD" && Sha::parse(rev).is_err() && !plain.starts_with("tags/") {
+            let branch = plain.strip_prefix("heads/").unwrap_or(plain);
+            match self.wire_branch(repo, branch).await {
+                Ok(found) => return Ok((found.sha().clone(), found.tree().cloned())),
+                Err(ForgeError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let what = format!("`{rev}` of `{repo}`");
+        let found = self.wire_commit(repo, plain, what).await?;
+        Ok((found.sha.0, found.commit.tree.map(|tree| tree.sha.0)))
+    }
+
+    async fn wire_commit(&self, repo: &RepoId, rev: &str, what: String) -> Result<WireCommit> {
+        if rev.is_empty() {
+            return Err(self.not_found(what).answered(None));
+        }
         let answer = self
-            .get(repo, &["commits", sha.as_str()])
+            .get(repo, &["commits", rev])
             // Its files are not wanted, and there may be thousands.
             .query("per_page", 1)
             .what(&what)
@@ -154,7 +182,7 @@ impl GitHub {
             let status = answer.status.as_u16();
             return Err(self.not_found(what).answered(status));
         }
-        Ok(answer.ok()?.json::<WireCommit>()?.into())
+        answer.ok()?.json()
     }
 
     pub(super) async fn commit_page(

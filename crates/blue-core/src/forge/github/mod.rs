@@ -28,8 +28,8 @@ use super::{
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
         Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
-        RunFilter, Sha, StatusOpts, Tag, TagOpts,
+        Overview, Page, Permissions, PrFilter, Protection, PullRequest, RepoId, Repository, Review,
+        Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     recent::Recent,
     rest::{Answer, Call, Paging, Rest},
@@ -265,6 +265,13 @@ impl Forge for GitHub {
         }
     }
 
+    async fn permissions(&self, repo: &RepoId) -> Result<Option<Permissions>> {
+        match self.recent.permissions(repo) {
+            Some(may) => Ok(Some(may)),
+            None => Ok(self.read_repository(repo).await?.permissions),
+        }
+    }
+
     async fn overview(&self, repo: &RepoId, branch: Option<&str>) -> Result<Overview> {
         self.read_overview(repo, branch).await
     }
@@ -364,19 +371,17 @@ impl Forge for GitHub {
         number: u64,
         patience: Duration,
     ) -> Result<Mergeability> {
-        self.wait_for_mergeability(repo, number, patience).await
+        let pr = self.get_pr(repo, number).await?;
+        Ok(self.settled(repo, pr, patience).await?.0)
     }
 
     async fn mergeability_of(
         &self,
         repo: &RepoId,
-        pr: &PullRequest,
+        pr: PullRequest,
         patience: Duration,
-    ) -> Result<Mergeability> {
-        match pulls::told_by(pr) {
-            Mergeability::Checking => self.wait_for_mergeability(repo, pr.number, patience).await,
-            known => Ok(known),
-        }
+    ) -> Result<(Mergeability, PullRequest)> {
+        self.settled(repo, pr, patience).await
     }
 
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
@@ -385,6 +390,10 @@ impl Forge for GitHub {
 
     async fn get_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit> {
         self.read_commit(repo, rev).await
+    }
+
+    fn parents_of(&self, commit: &Sha) -> Option<Vec<Sha>> {
+        self.recent.parents(commit)
     }
 
     async fn list_commits(

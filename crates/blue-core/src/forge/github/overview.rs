@@ -17,6 +17,8 @@ use crate::forge::{
 const GUESS: &str = "main";
 /// Rows are large
 const PRS: u32 = 50;
+/// So many that all of them are asked for rather than twice for some
+const FEW: usize = 30;
 
 type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
 
@@ -50,6 +52,16 @@ impl GitHub {
         let default = found.default_branch.clone().unwrap_or_default();
         let wanted = branch.unwrap_or(&default).to_owned();
         self.recent.saw_default(repo, &default, empty);
+        if !empty && branches.next_page.is_none() {
+            let names = branches.items.iter().map(|row| row.name.clone());
+            self.recent.saw_all_branches(repo, names.collect());
+        }
+        if prs
+            .as_ref()
+            .is_some_and(|prs| prs.next_page.is_none() && prs.items.len() <= FEW)
+        {
+            self.recent.saw_few_open(repo);
+        }
         let row = self.row(repo, &wanted, &branches).await?;
         let rules = if wanted == guess || empty {
             rules

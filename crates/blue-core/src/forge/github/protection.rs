@@ -86,11 +86,17 @@ impl GitHub {
             tokio::join!(self.wire_branch(repo, branch), self.rules(repo, branch));
         let rules = rules?;
         match summary {
-            Ok(summary) if summary.protected => {
-                let classic = self.classic(repo, branch).await?;
-                Ok(combined(Some((summary, classic)), rules))
+            Ok(summary) => {
+                let tip = Some(summary.sha().clone());
+                let classic = match summary.protected {
+                    true => Some((summary, self.classic(repo, branch).await?)),
+                    false => None,
+                };
+                Ok(Protection {
+                    tip,
+                    ..combined(classic, rules)
+                })
             }
-            Ok(_) => Ok(combined(None, rules)),
             // Rulesets also cover branches that are yet to come.
             Err(ForgeError::NotFound { .. }) if rules.as_ref().is_some_and(|r| !r.is_empty()) => {
                 Ok(combined(None, rules))

@@ -76,6 +76,14 @@ impl GitHub {
                 status: 200,
                 message: e.to_string(),
             })?;
+        let permissions = found.permissions.map(|p| Permissions {
+            admin: p.admin,
+            push: p.push,
+            pull: p.pull,
+        });
+        if let Some(may) = permissions {
+            self.recent.saw_permissions(&id, may);
+        }
         Ok(Repository {
             id,
             description: found.description.unwrap_or_default(),
@@ -84,11 +92,7 @@ impl GitHub {
             fork: found.fork,
             archived: found.archived,
             empty,
-            permissions: found.permissions.map(|p| Permissions {
-                admin: p.admin,
-                push: p.push,
-                pull: p.pull,
-            }),
+            permissions,
             html_url: found.html_url,
             clone_url: found.clone_url,
             ssh_url: found.ssh_url,

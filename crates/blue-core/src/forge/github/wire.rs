@@ -29,6 +29,8 @@ pub(super) fn login(user: Option<User>) -> String {
 pub(super) struct RepoName {
     name: String,
     owner: User,
+    #[serde(default)]
+    pub(super) archived: bool,
 }
 
 impl RepoName {

@@ -28,6 +28,9 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Checks {
     pub items: Vec<Check>,
+    /// There may be more that the caller may not see
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 /// One word for all checks together

@@ -21,9 +21,7 @@ pub struct PullRequest {
     /// Where the head left the base, as the forge keeps it (Gitea and Forgejo)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<Sha>,
-    /// The forge says that a rule is in the way, without saying which (GitHub)
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub blocked: bool,
+    pub ruling: Ruling,
     /// The repository is archived, as far as the pull request tells
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
@@ -66,6 +64,20 @@ pub enum Mergeable {
     No,
     /// Still computing, or a "no" that can mean several things
     Unknown,
+}
+
+/// What the forge itself says of its rules, without saying which (GitHub)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// It says nothing, or not yet
+    #[default]
+    Unknown,
+    /// No rule is in the way
+    Clear,
+    /// The base must be in the head first
+    Behind,
+    Blocked,
 }
 
 /// Why a pull request merges or not, after waiting for the forge to make up its mind

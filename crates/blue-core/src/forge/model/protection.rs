@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Sha;
+
 /// What a branch demands, from every source the forge has
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 #[expect(
@@ -34,6 +36,9 @@ pub struct Protection {
     /// What the caller may do, where the forge tells
     pub can_push: Option<bool>,
     pub can_merge: Option<bool>,
+    /// Where the branch was when its rule was read, if the forge told it along (GitHub)
+    #[serde(skip)]
+    pub tip: Option<Sha>,
     /// The token may not see the whole rule
     pub partial: bool,
 }

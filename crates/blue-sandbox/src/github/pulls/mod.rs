@@ -164,6 +164,7 @@ fn standing(at: &At<'_>, pull: &mut Pull) -> Result<(Option<bool>, &'static str)
     let state = match ops::merge::blocked(at.app(), &at.repo.row, pull)? {
         Some(Block::Outdated) => "behind",
         Some(_) => "blocked",
+        None if wants_signatures(at, pull)? => "blocked",
         None => {
             let statuses = ops::statuses::latest(at.app(), &at.repo.row, pull.head_sha)?;
             let green = statuses.is_empty() || ops::statuses::combined(&statuses) == "success";
@@ -171,4 +172,10 @@ fn standing(at: &At<'_>, pull: &mut Pull) -> Result<(Option<bool>, &'static str)
         }
     };
     Ok((Some(true), state))
+}
+
+/// No commit that is made here is signed
+fn wants_signatures(at: &At<'_>, pull: &Pull) -> Result<bool> {
+    let rule = ops::protection::of_branch(at.app(), &at.repo.row, &pull.base_branch)?;
+    Ok(rule.is_some_and(|found| found.rule.require_signed_commits))
 }

@@ -2,7 +2,7 @@
 
 use blue_core::forge::{
     glob,
-    model::{Check, CheckState, Mergeability},
+    model::{Check, CheckState, Mergeability, Ruling},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,6 +15,10 @@ pub struct Blocker {
     #[schemars(with = "String")]
     pub code: Code,
     pub message: String,
+    /// It may be none: whether the rule wants it could not be read
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) doubt: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -96,8 +100,18 @@ impl Tally {
 
 pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blocker> {
     let mut found = Vec::new();
-    let mut add = |code, message: String| found.push(Blocker { code, message });
     let (pr, rule) = (&facts.pr, &facts.rule);
+    // The forge has the last word on its own rules.
+    let clear = pr.ruling == Ruling::Clear;
+    // Of a rule that may not be read the safe half is believed.
+    let in_doubt = rule.partial && !clear;
+    let mut add = |code, message: String| {
+        found.push(Blocker {
+            code,
+            message,
+            doubt: false,
+        });
+    };
     let base = &pr.base.branch;
     match facts.mergeability {
         Mergeability::Merged => {
@@ -141,51 +155,72 @@ pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blo
         "required checks still run",
         &tally.pending,
     );
-    checks(
-        Code::ChecksMissing,
-        "required checks have not reported",
-        &tally.missing,
-    );
+    if !facts.hidden_checks {
+        let said = "required checks have not reported";
+        checks(Code::ChecksMissing, said, &tally.missing);
+    } else if !clear {
+        let said = "required checks have not reported, or may not be read";
+        checks(Code::ChecksMissing, said, &tally.missing);
+    }
     let given = standing.approved.len();
     let needed = rule.required_approvals;
-    if given < needed as usize {
+    // Who counts can only be guessed on GitHub.
+    if given < needed as usize && !clear {
         add(
             Code::Approvals,
             format!("{given} of {needed} required approvals are given"),
         );
     }
-    // Of a rule that may not be read the safe half is believed.
-    if !standing.rejected.is_empty() && (rule.block_on_rejected_reviews || rule.partial) {
-        let who = listed(&standing.rejected);
-        add(
-            Code::ChangesRequested,
-            format!("changes are requested by {who}"),
-        );
+    let mut maybe = |code, known: bool, message: String| {
+        let (doubt, message) = match known {
+            true => (false, message),
+            false => (
+                true,
+                format!("{message}; whether that stops it may not be read"),
+            ),
+        };
+        found.push(Blocker {
+            code,
+            message,
+            doubt,
+        });
+    };
+    let stops = rule.block_on_rejected_reviews;
+    if !standing.rejected.is_empty() && (stops || in_doubt) {
+        let message = format!("changes are requested by {}", listed(&standing.rejected));
+        maybe(Code::ChangesRequested, stops, message);
     }
-    if !standing.asked.is_empty() && rule.block_on_review_requests {
-        let who = listed(&standing.asked);
-        add(
-            Code::ReviewRequested,
-            format!("a review is asked for from {who}"),
-        );
+    let stops = rule.block_on_review_requests;
+    if !standing.asked.is_empty() && (stops || in_doubt) {
+        let message = format!("a review is asked for from {}", listed(&standing.asked));
+        maybe(Code::ReviewRequested, stops, message);
     }
-    if facts.behind && rule.require_up_to_date {
+    let stops = facts.behind && rule.require_up_to_date || pr.ruling == Ruling::Behind;
+    if stops {
         let message = format!("the head lacks commits of `{base}`, which must be in it first");
-        add(Code::Behind, message);
+        maybe(Code::Behind, true, message);
+    } else if facts.behind && in_doubt && pr.ruling == Ruling::Unknown {
+        let message = format!("the head lacks commits of `{base}`");
+        maybe(Code::Behind, false, message);
     }
     if !facts.protected.is_empty() {
         let files = listed(&facts.protected);
         let message = format!("it changes files that the rule of `{base}` protects: {files}");
-        add(Code::ProtectedFiles, message);
+        maybe(Code::ProtectedFiles, true, message);
     }
     if rule.merge_queue {
-        add(Code::Queue, format!("`{base}` is merged through a queue"));
+        maybe(
+            Code::Queue,
+            true,
+            format!("`{base}` is merged through a queue"),
+        );
     }
-    if found.is_empty() && pr.blocked {
+    if found.iter().all(|blocker| blocker.doubt) && pr.ruling == Ruling::Blocked {
         let message = "the forge says that a rule is in the way, and not which".to_owned();
         found.push(Blocker {
             code: Code::Blocked,
             message,
+            doubt: false,
         });
     }
     found
@@ -204,7 +239,9 @@ fn listed(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blue_core::forge::model::{Mergeable, PrSide, PrState, Protection, PullRequest};
+    use blue_core::forge::model::{
+        Mergeable, PrSide, PrState, Protection, PullRequest, Review, ReviewState,
+    };
 
     use super::*;
 
@@ -225,7 +262,7 @@ mod tests {
                 base: side("main"),
                 mergeable: Mergeable::Yes,
                 merge_base: None,
-                blocked: false,
+                ruling: Ruling::Unknown,
                 archived: false,
                 merge_sha: None,
                 changed_files: None,
@@ -238,6 +275,7 @@ mod tests {
             rule: Protection::none(),
             reviews: Vec::new(),
             checks: Vec::new(),
+            hidden_checks: false,
             behind: false,
             protected: Vec::new(),
             may_merge: None,
@@ -295,14 +333,61 @@ mod tests {
         assert_eq!(with(|f| f.may_merge = Some(false)), [Code::NotPermitted]);
         assert_eq!(with(|f| f.rule.merge_queue = true), [Code::Queue]);
         assert_eq!(with(|f| f.rule.required_approvals = 1), [Code::Approvals]);
-        assert_eq!(with(|f| f.pr.blocked = true), [Code::Blocked]);
+        assert_eq!(with(|f| f.pr.ruling = Ruling::Blocked), [Code::Blocked]);
         assert_eq!(with(|f| f.behind = true), []);
         let both = with(|f| {
             f.behind = true;
             f.rule.require_up_to_date = true;
-            f.pr.blocked = true;
+            f.pr.ruling = Ruling::Blocked;
         });
         assert_eq!(both, [Code::Behind]);
+    }
+
+    #[test]
+    fn the_forge_has_the_last_word_on_its_own_rules() {
+        let mut facts = facts();
+        facts.rule.required_approvals = 1;
+        facts.rule.partial = true;
+        facts.rule.required_checks = vec!["ci".to_owned()];
+        facts.hidden_checks = true;
+        facts.behind = true;
+        assert_eq!(
+            codes(&facts),
+            [Code::ChecksMissing, Code::Approvals, Code::Behind]
+        );
+        facts.pr.ruling = Ruling::Clear;
+        assert_eq!(codes(&facts), []);
+        // A check that can be read is not explained away.
+        facts.hidden_checks = false;
+        assert_eq!(codes(&facts), [Code::ChecksMissing]);
+        facts.rule = Protection::none();
+        facts.pr.ruling = Ruling::Behind;
+        facts.behind = false;
+        assert_eq!(codes(&facts), [Code::Behind]);
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_a_doubt() {
+        let mut facts = facts();
+        facts.behind = true;
+        facts.reviews = vec![Review {
+            author: "amy".to_owned(),
+            state: ReviewState::Pending,
+            official: Some(true),
+            stale: false,
+            commit: None,
+            submitted: None,
+        }];
+        assert_eq!(codes(&facts), []);
+        facts.rule.partial = true;
+        assert_eq!(codes(&facts), [Code::ReviewRequested, Code::Behind]);
+        let standing = Standing::of(&facts.reviews, &facts.rule);
+        let found = find(&facts, &Tally::of(&facts), &standing);
+        assert!(found.iter().all(|blocker| blocker.doubt), "{found:?}");
+        assert!(found[1].message.ends_with("may not be read"), "{found:?}");
+        // The forge named another reason.
+        facts.pr.ruling = Ruling::Blocked;
+        assert_eq!(codes(&facts), [Code::ReviewRequested, Code::Blocked]);
     }
 
     #[test]

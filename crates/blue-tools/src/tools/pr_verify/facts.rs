@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use blue_core::forge::{
     ForgeError, ForgeType, glob,
-    model::{Check, Mergeability, PrState, Protection, PullRequest, Review},
+    model::{Check, Checks, Mergeability, PrState, Protection, PullRequest, Review},
 };
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -22,6 +22,8 @@ pub(super) struct Facts {
     pub(super) rule: Protection,
     pub(super) reviews: Vec<Review>,
     pub(super) checks: Vec<Check>,
+    /// There may be checks that the caller may not see
+    pub(super) hidden_checks: bool,
     pub(super) behind: bool,
     /// Files that it changes and the rule protects
     pub(super) protected: Vec<String>,
@@ -51,12 +53,13 @@ pub(super) async fn gather(
         let begun = Instant::now();
         let left = end.saturating_duration_since(begun);
         let mut facts = told(cx, patience, read(repo, pr.clone(), left)).await?;
-        if begun.elapsed() < FRESH || !facts.is_open() {
-            return Ok(facts);
+        let mut now = facts.pr.clone();
+        if begun.elapsed() >= FRESH && facts.is_open() {
+            now = repo.forge.get_pr(&repo.id, number).await?;
         }
-        let now = repo.forge.get_pr(&repo.id, number).await?;
+        // Everything else was read for the first look.
         let same = now.head.sha == pr.head.sha && now.base.branch == pr.base.branch;
-        if same && now.state == pr.state {
+        if same && now.state == pr.state && now.ruling == facts.pr.ruling {
             facts.behind = behind(&now).unwrap_or(facts.behind);
             facts.pr = now;
             return Ok(facts);
@@ -92,9 +95,9 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
     let github = forge.forge_type() == ForgeType::GitHub;
     let mergeability = async {
         match pr.state {
-            PrState::Open => forge.mergeability_of(id, &pr, patience).await,
-            PrState::Merged => Ok(Mergeability::Merged),
-            PrState::Closed => Ok(Mergeability::Closed),
+            PrState::Open => forge.mergeability_of(id, pr.clone(), patience).await,
+            PrState::Merged => Ok((Mergeability::Merged, pr.clone())),
+            PrState::Closed => Ok((Mergeability::Closed, pr.clone())),
         }
     };
     let rule = async {
@@ -114,50 +117,56 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
     };
     let checks = async {
         let Some(sha) = &pr.head.sha else {
-            return Ok(Vec::new());
+            return Ok(Checks::default());
         };
         match forge.checks_of(id, sha).await {
-            Err(ForgeError::NotFound { .. }) if !open => Ok(Vec::new()),
-            other => other.map(|checks| checks.items),
+            Err(ForgeError::NotFound { .. }) if !open => Ok(Checks::default()),
+            other => other,
         }
     };
-    // Gitea and Forgejo tell both with the branch and the pull request.
-    let about = async {
+    // Gitea and Forgejo tell it with the branch.
+    let permissions = async {
         if github && open {
-            forge.repository(id).await.map(Some)
+            forge.permissions(id).await
         } else {
             Ok(None)
         }
     };
+    let compare = async || match (behind(&pr), &pr.head.sha) {
+        (Some(behind), _) => behind,
+        (None, Some(head)) if open => forge
+            .ahead(id, head.as_str(), &pr.base.branch)
+            .await
+            .is_ok_and(|more| more > 0),
+        _ => false,
+    };
+    let made_on = pr.head.sha.as_ref().and_then(|head| forge.parents_of(head));
     let lag = async {
-        match (behind(&pr), &pr.head.sha) {
-            (Some(behind), _) => behind,
-            (None, Some(head)) if open => forge
-                .ahead(id, head.as_str(), &pr.base.branch)
-                .await
-                .is_ok_and(|more| more > 0),
-            _ => false,
+        match made_on {
+            Some(_) => Ok(None),
+            None => Ok(Some(compare().await)),
         }
     };
     let reviews = forge.reviews_of(id, &pr);
-    let (mergeability, (rule, protected), checks, about, reviews, behind) =
-        tokio::try_join!(mergeability, rule, checks, about, reviews, async {
-            Ok(lag.await)
-        },)?;
-    let may_push = about
-        .as_ref()
-        .and_then(|about| about.permissions)
-        .map(|may| may.push);
+    let ((mergeability, last), (rule, protected), checks, permissions, reviews, lag) =
+        tokio::try_join!(mergeability, rule, checks, permissions, reviews, lag)?;
+    let behind = match (lag, made_on, &rule.tip) {
+        (Some(behind), ..) => behind,
+        // The base is still where the head was made.
+        (None, Some(parents), Some(tip)) if parents.contains(tip) => false,
+        _ => compare().await,
+    };
     Ok(Facts {
-        archived: pr.archived || about.is_some_and(|about| about.archived),
-        may_merge: rule.can_merge.or(may_push),
+        archived: last.archived,
+        may_merge: rule.can_merge.or(permissions.map(|may| may.push)),
         globs: !github,
         host: forge.host().to_string(),
-        pr,
+        pr: last,
         mergeability,
         rule,
         reviews,
-        checks,
+        checks: checks.items,
+        hidden_checks: checks.partial,
         behind,
         protected,
     })

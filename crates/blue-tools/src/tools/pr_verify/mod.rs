@@ -72,6 +72,9 @@ pub struct Output {
     pub blockers: Vec<Blocker>,
     /// What the forge would do now for this caller
     pub can_merge: bool,
+    /// The token may not read all of the rule or the checks
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     #[serde(skip)]
     #[schemars(skip)]
     about: About,
@@ -151,6 +154,10 @@ impl Tool for PrVerify {
                 page.line(&format!("  - {}", blocker.message), Style::Plain);
             }
         }
+        if output.partial && output.state == "open" {
+            let said = "Not all of the rule or the checks may be read.";
+            page.line(said, Style::Dim);
+        }
         if !output.test_plan.open.is_empty() {
             page.blank();
             page.line("Open in the test plan:", Style::Warn);
@@ -202,6 +209,7 @@ fn reply(facts: Facts) -> Reply<Output> {
     let plan = TestPlan::of(&facts.pr.body);
     let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
     let can_merge = blockers.is_empty();
+    let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
     let steps = [
         (
             has(&[Code::Checking]),
@@ -224,6 +232,10 @@ fn reply(facts: Facts) -> Reply<Output> {
             "Items of the test plan are open; they do not stop pr_merge: do and tick them first",
         ),
         (can_merge, "Merge with pr_merge and this head_sha"),
+        (
+            doubts,
+            "The rule may not be read: pr_merge with this head_sha tries it, and the forge refuses what it forbids",
+        ),
     ];
     let pr = facts.pr;
     let mut reply = Reply::from(Output {
@@ -247,6 +259,7 @@ fn reply(facts: Facts) -> Reply<Output> {
         test_plan: plan,
         blockers,
         can_merge,
+        partial: facts.rule.partial || facts.hidden_checks,
         about: About {
             number: pr.number,
             title: pr.title,

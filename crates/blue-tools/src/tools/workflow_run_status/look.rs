@@ -186,6 +186,7 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
         Of::Run(_) => seen.runs.first().and_then(|run| run.head_sha.clone()),
     };
     let explained = of_runs(&seen.runs);
+    let partial = seen.checks.partial;
     let mut checks: Vec<CheckRow> = seen
         .checks
         .items
@@ -221,6 +222,7 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
         runs: rows,
         checks,
         left_out: (left_out > 0).then_some(left_out),
+        partial,
         waited,
     }
 }
@@ -361,7 +363,11 @@ mod tests {
             (&[R::Queued], &[C::Success], State::Pending),
         ] {
             let items = checks.iter().map(|c| check(*c)).collect();
-            let look = Look::new(runs.iter().map(|r| run(*r)).collect(), Checks { items });
+            let checks = Checks {
+                items,
+                partial: false,
+            };
+            let look = Look::new(runs.iter().map(|r| run(*r)).collect(), checks);
             assert_eq!(look.state, state, "{runs:?} {checks:?}");
         }
     }

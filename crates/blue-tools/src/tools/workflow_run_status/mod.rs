@@ -71,6 +71,9 @@ pub struct Output {
     /// Runs and checks that found no place
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
+    /// The token may not read all checks
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// Seconds
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited: Option<u64>,
@@ -179,6 +182,9 @@ impl Tool for WorkflowRunStatus {
             _ => format!("{word} for {}", &of[..of.len().min(10)]),
         };
         page.line(&text, style);
+        if output.partial {
+            page.line("Not all checks may be read.", Style::Dim);
+        }
         let rows: Vec<Vec<Cell>> = output
             .runs
             .iter()

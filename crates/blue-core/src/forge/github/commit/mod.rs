@@ -50,6 +50,8 @@ struct MoveRef<'a> {
 #[derive(Debug)]
 struct Start {
     commit: Sha,
+    /// Its tree, where that was told along
+    tree: Option<Sha>,
     /// The branch is not there yet
     fresh: bool,
 }
@@ -61,7 +63,30 @@ impl GitHub {
         opts: &CommitOpts,
     ) -> Result<CommitOutcome> {
         check(opts)?;
-        let Some(start) = self.start(repo, opts).await? else {
+        // A branch that was not there a moment ago is not looked up: GitHub refuses to make it twice.
+        let may_be_new = opts.base.is_some() && opts.expected_head.is_none();
+        if may_be_new && self.recent.lacks_branch(repo, &opts.branch) {
+            match self.commit_on(repo, opts, true).await {
+                // It may have come meanwhile, and then it is what counts.
+                Err(
+                    ForgeError::Conflict { .. }
+                    | ForgeError::NotFound { .. }
+                    | ForgeError::Invalid { .. },
+                ) => {}
+                other => return other,
+            }
+        }
+        self.commit_on(repo, opts, false).await
+    }
+
+    /// Commit on top of the branch, or of its base where the branch `is_new`
+    async fn commit_on(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        is_new: bool,
+    ) -> Result<CommitOutcome> {
+        let Some(start) = self.start(repo, opts, is_new).await? else {
             return self.first_commit(repo, opts).await;
         };
         if let Some(expected) = &opts.expected_head
@@ -69,12 +94,10 @@ impl GitHub {
         {
             return Err(head_moved(&opts.branch, Some(start.commit)));
         }
-        let base: GitCommit = self
-            .get(repo, &["git", "commits", start.commit.as_str()])
-            .send()
-            .await?
-            .json()?;
-        let base_tree = base.tree.sha.0;
+        let base_tree = match &start.tree {
+            Some(tree) => tree.clone(),
+            None => self.tree_of(repo, &start.commit).await?,
+        };
         let present = self
             .entries_at(repo, &base_tree, &paths(&opts.changes))
             .await?;
@@ -91,6 +114,9 @@ impl GitHub {
             .await?;
         self.publish(repo, &opts.branch, &start, &made.sha.0)
             .await?;
+        self.recent
+            .saw_commit(&made.sha.0, vec![start.commit.clone()]);
+        self.recent.saw_branch(repo, &opts.branch);
         Ok(CommitOutcome {
             sha: made.sha.0,
             html_url: made.html_url,
@@ -100,39 +126,48 @@ impl GitHub {
         })
     }
 
+    async fn tree_of(&self, repo: &RepoId, commit: &Sha) -> Result<Sha> {
+        let found: GitCommit = self
+            .get(repo, &["git", "commits", commit.as_str()])
+            .send()
+            .await?
+            .json()?;
+        Ok(found.tree.sha.0)
+    }
+
     /// Nothing where the repository has no commit at all
-    async fn start(&self, repo: &RepoId, opts: &CommitOpts) -> Result<Option<Start>> {
-        let base = match (self.branch_tip(repo, &opts.branch).await?, &opts.base) {
-            (Tip::At(commit), _) => {
-                return Ok(Some(Start {
-                    commit,
-                    fresh: false,
-                }));
-            }
-            (Tip::EmptyRepository, _) => return Ok(None),
-            (Tip::Missing, Some(base)) => base,
-            (Tip::Missing, None) => {
-                // Not every GitHub says "empty" for a missing ref.
-                if self.read_repository(repo).await?.empty {
-                    return Ok(None);
+    async fn start(&self, repo: &RepoId, opts: &CommitOpts, is_new: bool) -> Result<Option<Start>> {
+        if !is_new {
+            match self.wire_branch(repo, &opts.branch).await {
+                Ok(found) => {
+                    return Ok(Some(Start {
+                        commit: found.sha().clone(),
+                        tree: found.tree().cloned(),
+                        fresh: false,
+                    }));
                 }
-                let what = format!("branch `{}` of `{repo}`", opts.branch);
-                return Err(self.not_found(what));
+                Err(ForgeError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
             }
-        };
-        match self.resolve_rev(repo, base).await {
-            Ok(commit) => Ok(Some(Start {
-                commit,
-                fresh: true,
-            })),
-            Err(error @ ForgeError::NotFound { .. }) => {
-                if self.read_repository(repo).await?.empty {
-                    return Ok(None);
-                }
-                Err(error)
-            }
-            Err(error) => Err(error),
         }
+        let missing = match &opts.base {
+            Some(base) => match self.commit_and_tree(repo, base).await {
+                Ok((commit, tree)) => {
+                    return Ok(Some(Start {
+                        commit,
+                        tree,
+                        fresh: true,
+                    }));
+                }
+                Err(error @ ForgeError::NotFound { .. }) => error,
+                Err(error) => return Err(error),
+            },
+            None => self.not_found(format!("branch `{}` of `{repo}`", opts.branch)),
+        };
+        if self.read_repository(repo).await?.empty {
+            return Ok(None);
+        }
+        Err(missing)
     }
 
     async fn unchanged(
@@ -183,6 +218,9 @@ impl GitHub {
                     kind: ConflictKind::Exists,
                     ..
                 }) => Err(self.moved(repo, branch).await.answered(422)),
+                Err(error @ ForgeError::Unreachable { .. }) => {
+                    self.lost(repo, branch, new, error).await
+                }
                 other => other,
             };
         }
@@ -199,14 +237,18 @@ impl GitHub {
         match result {
             Ok(answer) if answer.status.is_success() => Ok(()),
             Ok(answer) => Err(self.why_not_moved(repo, branch, answer).await),
-            // The answer was lost, which says nothing about the branch.
             Err(error @ ForgeError::Unreachable { .. }) => {
-                match self.branch_tip(repo, branch).await {
-                    Ok(Tip::At(tip)) if tip == *new => Ok(()),
-                    _ => Err(error),
-                }
+                self.lost(repo, branch, new, error).await
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// An answer was lost; the branch itself tells whether it shows the new commit
+    async fn lost(&self, repo: &RepoId, branch: &str, new: &Sha, error: ForgeError) -> Result<()> {
+        match self.branch_tip(repo, branch).await {
+            Ok(Tip::At(tip)) if tip == *new => Ok(()),
+            _ => Err(error),
         }
     }
 

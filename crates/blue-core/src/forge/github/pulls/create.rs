@@ -34,18 +34,16 @@ impl GitHub {
         if opts.title.trim().is_empty() {
             return invalid("a pull request needs a title".to_owned());
         }
-        let head = Head::parse(&opts.head, repo);
-        let own = head.owner.eq_ignore_ascii_case(repo.owner());
+        let from = Head::parse(&opts.head, repo);
+        let own = from.owner.eq_ignore_ascii_case(repo.owner());
         // The short name is the only one that Enterprise Servers take for organisations' own.
-        let head = if own { head.branch } else { opts.head.as_str() };
+        let head = if own { from.branch } else { opts.head.as_str() };
         if head == opts.base {
             return invalid(format!("`{head}` cannot be merged into itself"));
         }
-        if self.commits_to_merge(repo, head, &opts.base).await? == 0 {
-            return invalid(format!(
-                "nothing to merge: `{head}` has no commit that `{}` has not",
-                opts.base
-            ));
+        // The body of a request passes no guard.
+        if !own {
+            self.rest.allows(from.owner, repo.name())?;
         }
         let body = NewPull {
             title: &opts.title,
@@ -62,18 +60,18 @@ impl GitHub {
         Ok(made.json::<WirePull>()?.into())
     }
 
-    async fn commits_to_merge(&self, repo: &RepoId, head: &str, base: &str) -> Result<u64> {
-        match self.compare_names(repo, base, head).await {
-            Ok(compared) => Ok(compared.ahead),
-            Err(ForgeError::NotFound { .. }) => {
-                self.wire_branch(repo, base).await?;
-                if !head.contains(':') {
-                    self.wire_branch(repo, head).await?;
-                }
-                Err(self.not_found(format!("branch `{head}` for `{repo}`")))
-            }
-            Err(error) => Err(error),
+    /// Which branch is not there; GitHub says no more than "invalid"
+    async fn missing_branch(&self, repo: &RepoId, head: &str, base: &str) -> ForgeError {
+        if let Err(error) = self.wire_branch(repo, base).await {
+            return error;
         }
+        if !head.contains(':')
+            && let Err(error) = self.wire_branch(repo, head).await
+        {
+            return error;
+        }
+        self.not_found(format!("branch `{head}` for `{repo}`"))
+            .answered(422)
     }
 
     async fn why_no_pr(&self, opts: &CreatePrOpts, head: &str, answer: Answer) -> ForgeError {
@@ -89,6 +87,19 @@ impl GitHub {
                 message: format!("{message}{number}"),
                 status: Some(422),
             };
+        }
+        if message.contains("No commits between") {
+            return ForgeError::Invalid {
+                message: format!(
+                    "nothing to merge: `{head}` has no commit that `{}` has not",
+                    opts.base
+                ),
+                status: Some(422),
+            };
+        }
+        let named = ["PullRequest head invalid", "PullRequest base invalid"];
+        if named.iter().any(|words| message.contains(words)) {
+            return self.missing_branch(&opts.repo, head, &opts.base).await;
         }
         if opts.draft && message.to_lowercase().contains("draft") {
             return ForgeError::Unsupported {

@@ -8,14 +8,14 @@ use tokio::time::Instant;
 
 use super::{super::commits::WireFile, GitHub, PAGE_LIMIT, WirePull, wire};
 use crate::forge::{
-    Result,
+    Forge, Result,
     model::{
         ChangedFile, Mergeability, Mergeable, PrState, PullRequest, RepoId, Review, ReviewState,
     },
 };
 
 /// Between two looks at a pull request that GitHub still computes
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Deserialize)]
@@ -54,16 +54,24 @@ impl GitHub {
         Ok(rows.into_iter().map(|row| review(row, pr)).collect())
     }
 
-    pub(in crate::forge::github) async fn wait_for_mergeability(
+    /// Look again while GitHub still computes; what it says of its rules is known only then
+    pub(in crate::forge::github) async fn settled(
         &self,
         repo: &RepoId,
-        number: u64,
+        mut pr: PullRequest,
         patience: Duration,
-    ) -> Result<Mergeability> {
-        let pull = self
-            .known_pull(repo, number, Instant::now() + patience)
-            .await?;
-        Ok(pull.mergeability())
+    ) -> Result<(Mergeability, PullRequest)> {
+        let end = Instant::now() + patience;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let told = told_by(&pr);
+            if told != Mergeability::Checking || Instant::now() + pause > end {
+                return Ok((told, pr));
+            }
+            tokio::time::sleep(pause).await;
+            pr = self.get_pr(repo, pr.number).await?;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
     /// Look until GitHub knows whether it merges, or until `end`
@@ -103,7 +111,7 @@ impl WirePull {
 }
 
 /// What one look tells
-pub(in crate::forge::github) fn told_by(pr: &PullRequest) -> Mergeability {
+fn told_by(pr: &PullRequest) -> Mergeability {
     match (pr.state, pr.mergeable) {
         (PrState::Merged, _) => Mergeability::Merged,
         (PrState::Closed, _) => Mergeability::Closed,

@@ -5,7 +5,6 @@ mod create;
 mod detail;
 mod merge;
 
-pub(super) use detail::told_by;
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -14,6 +13,7 @@ use crate::forge::{
     Result,
     model::{
         Listing, Mergeable, Page, PrFilter, PrSide, PrState, PrStateFilter, PullRequest, RepoId,
+        Ruling,
     },
     rest::Call,
 };
@@ -72,6 +72,16 @@ impl WirePull {
         self.merged.unwrap_or_default() || self.merged_at.is_some()
     }
 
+    /// From a branch of this very repository
+    pub(super) fn is_from(&self, repo: &RepoId, branch: &str) -> bool {
+        let owner = repo.owner();
+        Head { owner, branch }.is(&self.head)
+    }
+
+    pub(super) fn is_to(&self, branch: &str) -> bool {
+        self.base.name == branch
+    }
+
     fn state(&self) -> PrState {
         if self.is_merged() {
             PrState::Merged
@@ -91,6 +101,15 @@ impl From<WirePull> for PullRequest {
             Some(false) if state == PrState::Open => Mergeable::No,
             _ => Mergeable::Unknown,
         };
+        let ruling = match row.mergeable_state.as_deref() {
+            _ if state != PrState::Open => Ruling::Unknown,
+            // Checks that nobody requires make it unstable; hooks of an Enterprise Server run at the merge.
+            Some("clean" | "unstable" | "has_hooks") => Ruling::Clear,
+            Some("behind") => Ruling::Behind,
+            Some("blocked") => Ruling::Blocked,
+            _ => Ruling::Unknown,
+        };
+        let archived = row.base.repo.as_ref().is_some_and(|repo| repo.archived);
         // Before the merge it is the commit of a trial.
         let merge_sha = row.merge_commit_sha.filter(|_| state == PrState::Merged);
         Self {
@@ -103,8 +122,8 @@ impl From<WirePull> for PullRequest {
             base: row.base.into_model(),
             mergeable,
             merge_base: None,
-            blocked: row.mergeable_state.as_deref() == Some("blocked"),
-            archived: false,
+            ruling,
+            archived,
             merge_sha: merge_sha.map(|s| s.0),
             changed_files: row.changed_files,
             author: wire::login(row.user),
@@ -151,12 +170,14 @@ impl GitHub {
         filter: &PrFilter,
         page: Page,
     ) -> Result<Listing<PullRequest>> {
-        if filter.head.is_some() || filter.base.is_some() {
+        // A head has few; its filter takes in rows that do not fit, which would leave gaps in pages.
+        if filter.head.is_some() {
             let all = self.filtered(repo, filter).await?;
             return Ok(Listing::of_all(all, page));
         }
         let rows = self
             .pulls_call(repo, filter)
+            .query_opt("base", filter.base.as_ref())
             .page::<WirePull>(page, PAGE_LIMIT)
             .await?;
         Ok(Listing {

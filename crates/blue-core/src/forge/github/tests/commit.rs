@@ -2,6 +2,7 @@ use super::*;
 use crate::forge::blob::{ObjectFormat, blob_id};
 
 const TIP: &str = "GET /repos/o/r/git/ref/heads/main";
+const BRANCH: &str = "GET /repos/o/r/branches/main";
 const MOVE: &str = "PATCH /repos/o/r/git/refs/heads/main";
 const TREES: &str = "POST /repos/o/r/git/trees";
 const COMMITS: &str = "POST /repos/o/r/git/commits";
@@ -14,11 +15,9 @@ fn id(content: &[u8]) -> Sha {
 async fn world() -> Fake {
     let fake = Fake::start().await;
     let entry = |path: &str, mode: &str, kind: &str, sha: &str| json!({"path": path, "mode": mode, "type": kind, "sha": sha, "size": 1});
-    fake.json(TIP, &git_ref("refs/heads/main", "commit", A));
-    fake.json(
-        &format!("GET /repos/o/r/git/commits/{A}"),
-        &json!({"sha": A, "tree": {"sha": B}}),
-    );
+    let tip = json!({"sha": A, "commit": {"message": "m", "tree": {"sha": B}}});
+    fake.json(BRANCH, &json!({"name": "main", "commit": tip.clone()}));
+    fake.json("GET /repos/o/r/commits/HEAD", &tip);
     fake.json(
         &format!("GET /repos/o/r/git/trees/{B}"),
         &json!({"sha": B, "truncated": false, "tree": [
@@ -195,7 +194,7 @@ async fn a_branch_that_moved_is_a_conflict() {
     wanted.expected_head = Some(sha(A));
     fake.on(MOVE, [message(422, "Update is not a fast forward")]);
     let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
-    fake.on(TIP, [tip(A), tip(C)]);
+    fake.on(TIP, [tip(C)]);
     let error = commit(&fake, &wanted).await.unwrap_err();
     assert_eq!(moved(error), Some(sha(C)));
 }
@@ -218,8 +217,8 @@ async fn a_protected_branch_speaks_in_its_own_words() {
 async fn a_branch_is_made_from_its_base() {
     let fake = world().await;
     fake.on(
-        "GET /repos/o/r/git/ref/heads/new/one",
-        [message(404, "Not Found")],
+        "GET /repos/o/r/branches/new%2Fone",
+        [message(404, "Branch not found")],
     );
     fake.on(
         "POST /repos/o/r/git/refs",
@@ -293,9 +292,16 @@ async fn what_makes_no_sense_is_refused_before_anything_is_written() {
 #[tokio::test]
 async fn the_first_commit_is_one_commit_too() {
     let put = "PUT /repos/o/r/contents/a.txt";
-    let empty = message(409, "Git Repository is empty.");
-    let fake = world().await;
-    fake.on(TIP, [empty.clone()]);
+    let new = json!({"name": "r", "owner": {"login": "o"}, "size": 0});
+    let empty = async || {
+        let fake = world().await;
+        fake.on(BRANCH, [message(404, "Branch not found")]);
+        fake.json("GET /repos/o/r", &new);
+        let none = message(409, "Git Repository is empty.");
+        fake.on("GET /repos/o/r/commits", [none]);
+        fake
+    };
+    let fake = empty().await;
     fake.on(
         put,
         [json_reply(
@@ -313,7 +319,7 @@ async fn the_first_commit_is_one_commit_too() {
     );
 
     let at_first = json_reply(200, &git_ref("refs/heads/main", "commit", B));
-    fake.on(TIP, [empty.clone(), at_first]);
+    fake.on(TIP, [at_first]);
     let two = opts(vec![write("a.txt", b"one"), write("b.txt", b"two")]);
     let done = commit(&fake, &two).await.unwrap();
     assert_eq!(done.sha, sha(D));
@@ -324,9 +330,9 @@ async fn the_first_commit_is_one_commit_too() {
     assert_eq!(fake.sent(MOVE), json!({"sha": D, "force": true}));
 
     // Somebody else's commit is never run over.
-    let fake = world().await;
+    let fake = empty().await;
     let other = json_reply(200, &git_ref("refs/heads/main", "commit", C));
-    fake.on(TIP, [empty, other]);
+    fake.on(TIP, [other]);
     fake.on(put, [json_reply(201, &json!({"commit": {"sha": B}}))]);
     assert!(matches!(
         commit(&fake, &two).await,
@@ -341,9 +347,71 @@ async fn a_lost_answer_is_looked_up() {
     let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
     // More than is said to come: the connection breaks in the middle of the answer.
     fake.on(MOVE, [reply(200, "{").with("content-length", "100")]);
-    fake.on(TIP, [tip(A), tip(D)]);
+    fake.on(TIP, [tip(D)]);
     let done = commit(&fake, &opts(vec![write("a.txt", b"new")]))
         .await
         .unwrap();
     assert_eq!(done.sha, sha(D));
+
+    let mut wanted = opts(vec![write("a.txt", b"new")]);
+    wanted.branch = "new".to_owned();
+    wanted.base = Some("HEAD".to_owned());
+    fake.on("GET /repos/o/r/branches/new", [message(404, "no")]);
+    let lost = reply(201, "{").with("content-length", "100");
+    fake.on("POST /repos/o/r/git/refs", [lost]);
+    let now = json_reply(200, &git_ref("refs/heads/new", "commit", D));
+    fake.on("GET /repos/o/r/git/ref/heads/new", [now]);
+    let done = commit(&fake, &wanted).await.unwrap();
+    assert_eq!((done.sha, done.branch_created), (sha(D), true));
+}
+
+#[tokio::test]
+async fn a_branch_that_was_not_listed_is_not_looked_up() {
+    const NEW: &str = "GET /repos/o/r/branches/new";
+    const REFS: &str = "POST /repos/o/r/git/refs";
+    let fake = world().await;
+    fake.json(
+        "GET /repos/o/r",
+        &json!({"name": "r", "owner": {"login": "o"}, "default_branch": "main"}),
+    )
+    .json(
+        "GET /repos/o/r/branches",
+        &json!([{"name": "main", "commit": {"sha": A}}]),
+    )
+    .json("GET /repos/o/r/pulls", &json!([]))
+    .json("GET /repos/o/r/rules/branches/main", &json!([]))
+    .on(
+        "GET /repos/o/r/branches/main/protection",
+        [message(404, "Branch not protected")],
+    );
+    let made = json_reply(201, &git_ref("refs/heads/new", "commit", D));
+    fake.on(REFS, [made]);
+    let mut wanted = opts(vec![write("a.txt", b"new")]);
+    wanted.branch = "new".to_owned();
+    wanted.base = Some("HEAD".to_owned());
+    let forge = github(&fake);
+    forge.overview(&repo(), None).await.unwrap();
+    let done = forge.commit_files(&repo(), &wanted).await.unwrap();
+    assert!(done.branch_created);
+    assert!(!fake.calls().contains(&NEW.to_owned()));
+    // It is known from now on, and so is what it was made on.
+    assert_eq!(forge.parents_of(&sha(D)), Some(vec![sha(A)]));
+    let tip = json!({"sha": D, "commit": {"tree": {"sha": B}}});
+    fake.json(NEW, &json!({"name": "new", "commit": tip}));
+    let moved = json_reply(200, &git_ref("refs/heads/new", "commit", D));
+    fake.on("PATCH /repos/o/r/git/refs/heads/new", [moved]);
+    let done = forge.commit_files(&repo(), &wanted).await.unwrap();
+    assert!(!done.branch_created);
+
+    // Somebody else was faster: their branch is what is written on.
+    let forge = github(&fake);
+    forge.overview(&repo(), None).await.unwrap();
+    fake.on(REFS, [message(422, "Reference already exists")]);
+    let tip = json_reply(200, &git_ref("refs/heads/new", "commit", D));
+    fake.on("GET /repos/o/r/git/ref/heads/new", [tip]);
+    let done = forge.commit_files(&repo(), &wanted).await.unwrap();
+    assert!(!done.branch_created);
+    let last = fake.seen().pop().unwrap();
+    assert_eq!(last.call, "PATCH /repos/o/r/git/refs/heads/new");
+    assert_eq!(last.body["force"], false);
 }

@@ -156,3 +156,70 @@ async fn checks_are_statuses_and_runs_from_all_pages_and_nothing_is_not_pending(
     let checks = github(&fake).checks(&repo(), A).await.unwrap();
     assert_eq!(checks.verdict(), Verdict::None);
 }
+
+#[tokio::test]
+async fn what_goes_to_a_base_is_asked_for_page_by_page() {
+    let fake = Fake::start().await;
+    let next = "<http://x/repos/o/r/pulls?page=3>; rel=\"next\"";
+    let rows = json_reply(200, &json!([pull(&json!({}))])).with("link", next);
+    fake.on("GET /repos/o/r/pulls", [rows]);
+    let filter = PrFilter {
+        base: Some("main".to_owned()),
+        ..PrFilter::default()
+    };
+    let page = Page::new(2, 5);
+    let list = github(&fake).list_prs(&repo(), &filter, page).await;
+    assert_eq!(list.unwrap().next_page, Some(3));
+    assert_eq!(
+        fake.calls(),
+        ["GET /repos/o/r/pulls?state=open&base=main&page=2&per_page=5"]
+    );
+}
+
+#[tokio::test]
+async fn jobs_tell_what_check_runs_may_not() {
+    let at = |tail: &str| format!("GET /repos/o/r/commits/{A}/{tail}");
+    let no = || message(403, "Resource not accessible by personal access token");
+    let fake = Fake::start().await;
+    let status = json!({"context": "lint", "state": "success"});
+    fake.json(
+        &at("status"),
+        &json!({"state": "success", "total_count": 1, "statuses": [status]}),
+    );
+    fake.on(&at("check-runs"), [no()]);
+    let run = |id: u64| json!({"id": id, "name": "ci", "head_sha": A, "status": "completed"});
+    fake.json(
+        "GET /repos/o/r/actions/runs",
+        &json!({"total_count": 2, "workflow_runs": [run(2), run(1)]}),
+    );
+    let job = |name: &str, conclusion: &str| json!({"id": 1, "run_id": 1, "name": name, "status": "completed", "conclusion": conclusion});
+    for (run, jobs) in [
+        (2, json!([job("build", "success")])),
+        (
+            1,
+            json!([job("build", "cancelled"), job("test", "failure")]),
+        ),
+    ] {
+        let body = json!({"total_count": jobs.as_array().unwrap().len(), "jobs": jobs});
+        fake.json(&format!("GET /repos/o/r/actions/runs/{run}/jobs"), &body);
+    }
+    let found = github(&fake).checks_of(&repo(), &sha(A)).await.unwrap();
+    assert!(found.partial);
+    let rows = found.items.iter().map(|c| (c.context.as_str(), c.state));
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [
+            ("lint", CheckState::Success),
+            ("build", CheckState::Success),
+            ("test", CheckState::Failure),
+        ]
+    );
+
+    // Nothing at all may be read: that is no verdict.
+    fake.on("GET /repos/o/r/actions/runs", [no()]);
+    let found = github(&fake).checks_of(&repo(), &sha(A)).await.unwrap();
+    assert_eq!((found.items.len(), found.partial), (1, true));
+    fake.on(&at("status"), [no()]);
+    let error = github(&fake).checks_of(&repo(), &sha(A)).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Forbidden { .. }), "{error}");
+}

@@ -262,3 +262,30 @@ async fn mergeability_waits_and_keeps_reasons_apart() {
         assert_eq!(got, expected);
     }
 }
+
+#[tokio::test]
+async fn the_last_look_is_what_is_judged() {
+    let fake = Fake::start().await;
+    let blocked = json!({"mergeable_state": "blocked"});
+    fake.on(GET, [with(&blocked)]);
+    let first = json!({"mergeable": null, "mergeable_state": "unknown"});
+    let forge = github(&fake);
+    let other = Fake::start().await;
+    other.on(GET, [with(&first)]);
+    let first = github(&other).get_pr(&repo(), 1).await.unwrap();
+    assert_eq!(first.ruling, Ruling::Unknown);
+    let patience = Duration::from_secs(5);
+    let (told, last) = forge
+        .mergeability_of(&repo(), first, patience)
+        .await
+        .unwrap();
+    assert_eq!((told, last.ruling), (Mergeability::Clean, Ruling::Blocked));
+    assert_eq!(fake.calls(), [GET]);
+    // Nobody asks again for what was told.
+    let again = forge
+        .mergeability_of(&repo(), last, patience)
+        .await
+        .unwrap();
+    assert_eq!(again.1.ruling, Ruling::Blocked);
+    assert_eq!(fake.calls(), [GET]);
+}

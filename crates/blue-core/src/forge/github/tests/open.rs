@@ -1,6 +1,5 @@
 use super::*;
 
-const COMPARE: &str = "GET /repos/o/r/compare/main...topic";
 const CREATE: &str = "POST /repos/o/r/pulls";
 
 fn opts(draft: bool) -> CreatePrOpts {
@@ -14,13 +13,9 @@ fn opts(draft: bool) -> CreatePrOpts {
     }
 }
 
-fn ahead(n: u64) -> Value {
-    json!({"ahead_by": n, "behind_by": 0, "commits": [], "files": []})
-}
-
 async fn refused(answer: Reply, draft: bool) -> ForgeError {
     let fake = Fake::start().await;
-    fake.json(COMPARE, &ahead(1)).on(CREATE, [answer]);
+    fake.on(CREATE, [answer]);
     fake.json(
         "GET /repos/o/r/pulls",
         &json!([pull(&json!({"number": 9}))]),
@@ -31,7 +26,6 @@ async fn refused(answer: Reply, draft: bool) -> ForgeError {
 #[tokio::test]
 async fn a_pull_request_is_opened() {
     let fake = Fake::start().await;
-    fake.json(COMPARE, &ahead(1));
     fake.on(
         CREATE,
         [json_reply(
@@ -52,26 +46,51 @@ async fn a_pull_request_is_opened() {
 }
 
 #[tokio::test]
-async fn an_empty_one_is_refused_before_it_is_made() {
-    let fake = Fake::start().await;
-    fake.json(COMPARE, &ahead(0));
-    let error = github(&fake).create_pr(opts(false)).await.unwrap_err();
-    assert!(matches!(error, ForgeError::Invalid { .. }), "{error}");
-    assert_eq!(fake.calls(), [COMPARE]);
+async fn an_empty_one_is_told_in_plain_words() {
+    let error = refused(failed("No commits between main and topic"), false).await;
+    assert!(
+        matches!(&error, ForgeError::Invalid { message, .. }
+            if message == "nothing to merge: `topic` has no commit that `main` has not"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_missing_branch_is_named() {
+    let invalid = |field: &str| {
+        let error = json!({"resource": "PullRequest", "field": field, "code": "invalid"});
+        let body = json!({"message": "Validation Failed", "errors": [error]});
+        json_reply(422, &body)
+    };
+    for (gone, there) in [("topic", "main"), ("main", "topic")] {
+        let field = if gone == "topic" { "head" } else { "base" };
+        let fake = Fake::start().await;
+        fake.on(CREATE, [invalid(field)]);
+        let row = json!({"name": there, "commit": {"sha": A}});
+        fake.json(&format!("GET /repos/o/r/branches/{there}"), &row);
+        fake.on(
+            &format!("GET /repos/o/r/branches/{gone}"),
+            [message(404, "Branch not found")],
+        );
+        let error = github(&fake).create_pr(opts(false)).await.unwrap_err();
+        assert!(
+            matches!(&error, ForgeError::NotFound { what, .. } if what.contains(gone)),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_fork_that_is_not_allowed_is_not_named_to_github() {
     let fake = Fake::start().await;
-    fake.on(COMPARE, [message(404, "Not Found")]);
-    let main = json!({"name": "main", "commit": {"sha": A}});
-    fake.json("GET /repos/o/r/branches/main", &main);
-    fake.on(
-        "GET /repos/o/r/branches/topic",
-        [message(404, "Branch not found")],
-    );
-    let error = github(&fake).create_pr(opts(false)).await.unwrap_err();
-    assert!(error.to_string().contains("branch `topic`"), "{error}");
+    let forge = github(&fake).allowing(Allow::parse("o").unwrap());
+    let foreign = CreatePrOpts {
+        head: "mallory:topic".to_owned(),
+        ..opts(false)
+    };
+    let error = forge.create_pr(foreign).await.unwrap_err();
+    assert!(matches!(error, ForgeError::NotAllowed(_)), "{error}");
+    assert_eq!(fake.calls(), [""; 0]);
 }
 
 #[tokio::test]
@@ -82,10 +101,9 @@ async fn a_duplicate_is_a_conflict_and_other_words_are_kept() {
             if message.contains("already exists for o:topic.") && message.contains("#9")),
         "{error}"
     );
-    let error = refused(failed("No commits between main and topic"), false).await;
-    assert!(
-        matches!(&error, ForgeError::Invalid { message, .. } if message.contains("No commits"))
-    );
+    let words = "The topic branch has no history in common with main";
+    let error = refused(failed(words), false).await;
+    assert!(matches!(&error, ForgeError::Invalid { message, .. } if message.contains(words)));
     let words = "Draft pull requests are not supported in this repository.";
     let error = refused(failed(words), true).await;
     assert!(matches!(&error, ForgeError::Unsupported { message, .. } if message.contains(words)));
