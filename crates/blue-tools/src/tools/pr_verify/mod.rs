@@ -202,30 +202,59 @@ fn reply(facts: Facts) -> Reply<Output> {
     let plan = TestPlan::of(&facts.pr.body);
     let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
     let can_merge = blockers.is_empty();
+    let todo = !plan.open.is_empty() && facts.is_open();
+    let pr = facts.pr;
+    let (number, base) = (pr.number, &pr.base.branch);
+    let head = pr.head.sha.as_ref();
     let steps = [
         (
             has(&[Code::Checking]),
-            "The forge still computes: call pr_verify again with more wait_seconds",
+            format!("The forge still computes: call pr_verify, index {number}, wait_seconds 60"),
         ),
         (
             has(&[Code::ChecksFailed]),
-            "See why checks fail with workflow_run_status",
+            format!("See why checks fail with workflow_run_status, index {number}"),
         ),
         (
             has(&[Code::ChecksPending, Code::ChecksMissing]),
-            "Wait for checks with workflow_run_status, then call pr_verify again",
+            format!(
+                "Wait for checks with workflow_run_status, index {number}, wait_seconds 300; \
+                 then call pr_verify, index {number}"
+            ),
         ),
+        // No commit on the head takes a conflict away: only a merge, which no tool makes.
         (
             has(&[Code::Conflict]),
-            "Resolve the conflict on the head branch (file_write_branch), then call pr_verify again",
+            format!(
+                "Redo the change on a new branch with file_write_branch, base \"{base}\"; \
+                 then pr_create"
+            ),
         ),
         (
-            !plan.open.is_empty() && facts.is_open(),
-            "Items of the test plan are open; they do not stop pr_merge: do and tick them first",
+            has(&[Code::Behind]),
+            format!("A person must bring the head up to date with `{base}`: no tool does"),
         ),
-        (can_merge, "Merge with pr_merge and this head_sha"),
+        (
+            has(&[Code::Draft]),
+            "A person must mark it as ready: no tool does".to_owned(),
+        ),
+        (
+            has(&[Code::Queue]),
+            "A person must put it into the merge queue: no tool does".to_owned(),
+        ),
+        (
+            todo,
+            "Items of the test plan are open; they do not stop pr_merge: do and tick them first"
+                .to_owned(),
+        ),
+        (
+            can_merge,
+            match head {
+                Some(sha) => format!("Merge with pr_merge, index {number}, head_sha {sha}"),
+                None => format!("Merge with pr_merge, index {number}"),
+            },
+        ),
     ];
-    let pr = facts.pr;
     let mut reply = Reply::from(Output {
         state: rows::pr_state(pr.state),
         mergeable: match facts.mergeability {
