@@ -7,7 +7,7 @@ use blue_core::http::Method;
 use serde_json::Value;
 use url::Url;
 
-use super::{Lab, User};
+use super::{Lab, Repo, User};
 
 /// What the server said, whatever it was
 #[derive(Debug, Clone)]
@@ -79,6 +79,18 @@ impl Lab {
             bail!("set-up: no fault: {} {}", answer.status, answer.text);
         }
         Ok(())
+    }
+
+    /// Make a run of a workflow, as only a sandbox can
+    pub async fn run(&self, repo: &Repo, run: &Value) -> Result<Value> {
+        let route = format!("api/sandbox/v1/repos/{}/runs", repo.id);
+        let url = self.server().url.join(&route)?;
+        let by = Some(&repo.owner);
+        let answer = self.call_url(by, Method::POST, url, Some(run)).await?;
+        if answer.status != 201 {
+            bail!("set-up: no run: {} {}", answer.status, answer.text);
+        }
+        Ok(answer.body)
     }
 
     /// The address of a route, for a query to be put on

@@ -47,12 +47,26 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
     for value in schema.values_mut() {
         trim(value, true);
     }
+    let required = match schema.get("required") {
+        Some(Value::Array(names)) => names.clone(),
+        _ => Vec::new(),
+    };
     // The names say it, and they are in every tool.
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for shared in ["owner", "name", "page", "limit"] {
             if let Some(Value::Object(property)) = properties.get_mut(shared) {
                 property.remove("description");
             }
+        }
+        // A tool about a branch or tag, and nothing in it: that has a name, too.
+        let about_ref = required
+            .iter()
+            .any(|name| name == "branch" || name == "tag")
+            && !properties.contains_key("path");
+        if let Some(Value::Object(property)) = properties.get_mut("name")
+            && about_ref
+        {
+            property.insert("description".to_owned(), "of the repository".into());
         }
     }
     tidy(&mut schema);
@@ -148,8 +162,9 @@ fn tidy(schema: &mut Map<String, Value>) {
     named(schema);
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
         values.retain(|v| !v.is_null());
+        // There are clients whose models refuse all tools for one `enum` that has no type.
         if values.iter().all(Value::is_string) {
-            schema.remove("type");
+            schema.insert("type".to_owned(), "string".into());
         }
     }
     let unset = |default: &Value| default.is_null() || *default == Value::Bool(false);

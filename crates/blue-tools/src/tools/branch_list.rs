@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::{self, RepoArgs},
+    reply::{MAX_BYTES, fit},
     rows::{BranchRow, more},
 };
 
@@ -54,11 +55,17 @@ impl Tool for BranchList {
         let repo = cx.repo(&input.repo).await?;
         let list = repo.forge.list_branches(&repo.id, part).await?;
         let empty = list.items.is_empty() && part.number == 1;
+        let mut branches: Vec<BranchRow> = list.items.into_iter().map(BranchRow::from).collect();
+        let cut = fit(&mut branches, MAX_BYTES - 1_000);
+        let advice = format!(
+            "{cut} rows of this page were left out: call branch_list with a smaller `limit`"
+        );
         Ok(Reply::from(Output {
-            branches: list.items.into_iter().map(BranchRow::from).collect(),
+            branches,
             next_page: list.next_page,
             total: list.total,
         })
+        .next_if(cut > 0, advice)
         .next_if(
             empty,
             "The repository is empty: file_write_branch makes its first commit",

@@ -38,6 +38,9 @@ pub struct Output {
     pub exists: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_approvals: Option<u32>,
+    /// A direct push is refused, also where no approval is needed
+    #[serde(skip_serializing_if = "is_false")]
+    pub requires_pr: bool,
     /// Who may push; absent when there is no such list, empty when nobody may
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_whitelist: Option<Vec<String>>,
@@ -85,6 +88,7 @@ impl From<Protection> for Output {
             protected: true,
             exists: None,
             required_approvals: Some(found.required_approvals),
+            requires_pr: found.requires_pr,
             push_whitelist: found.push_whitelist,
             merge_whitelist: found.merge_whitelist,
             required_checks: found.required_checks,
@@ -137,6 +141,7 @@ impl Output {
             add("May merge", who(names));
         }
         for (is_so, name, text) in [
+            (self.requires_pr, "Changes", "by pull request only"),
             (self.require_up_to_date, "Up to date", "before a merge"),
             (self.merge_queue, "Merges", "through a queue"),
             (self.partial, "Note", "the token may not see the whole rule"),

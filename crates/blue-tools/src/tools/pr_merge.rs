@@ -172,7 +172,10 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             number,
             ..Output::default()
         })
-        .next("Not merged yet: wait with workflow_run_status, then look with pr_verify"),
+        .next(format!(
+            "Not merged yet: wait with workflow_run_status, index {number}, wait_seconds 300; \
+             then look with pr_verify, index {number}"
+        )),
         MergeOutcome::Merged {
             sha,
             already,
@@ -214,13 +217,18 @@ async fn why_kept(repo: &Repo, number: u64) -> Result<Option<String>, ToolError>
         // The fork is gone, and the branch with it.
         None => return Ok(None),
     }
-    if pr.state == PrState::Merged {
+    // Nothing is merged, or it was before: that is to be told, not what became of the branch.
+    if pr.state != PrState::Open {
         return Ok(None);
     }
-    let (found, others) = tokio::try_join!(
+    let (found, others) = tokio::join!(
         repo.forge.get_branch(&repo.id, branch),
         repo.forge.open_prs_at(&repo.id, branch),
-    )?;
+    );
+    let (found, others) = match found {
+        Err(ForgeError::NotFound { .. }) => return Ok(None),
+        found => (found?, others?),
+    };
     if found.protected {
         return kept(format!("`{branch}` is protected"));
     }

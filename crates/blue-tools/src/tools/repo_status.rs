@@ -8,11 +8,14 @@ use super::branch_protection_get::Output as Demands;
 use crate::{
     Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::RepoArgs,
+    reply,
     rows::{BranchRow, OpenPrRow, PrRow, count},
 };
 
 /// Rows of each list: enough to begin with, and the rest has tools of its own
 const SHOWN: usize = 30;
+/// Bytes of each list
+const ROOM: usize = 20_000;
 
 #[derive(Debug)]
 pub struct RepoStatus;
@@ -197,20 +200,21 @@ fn reply(found: Overview) -> Reply<Output> {
 }
 
 /// The rows to show, the total if that is not all, and whether it is not
-fn cut<T, R: From<T>>(list: Listing<T>) -> (Vec<R>, Option<u64>, bool) {
+fn cut<T, R: From<T> + Serialize>(list: Listing<T>) -> (Vec<R>, Option<u64>, bool) {
     let here = list.items.len();
     let total = match list.total {
         // A row that was put in from elsewhere is one of the total already.
         Some(total) => Some(total),
         None => list.next_page.is_none().then_some(here as u64),
     };
-    let rows: Vec<R> = list.items.into_iter().take(SHOWN).map(R::from).collect();
+    let mut rows: Vec<R> = list.items.into_iter().take(SHOWN).map(R::from).collect();
+    reply::fit(&mut rows, ROOM);
     let shown = rows.len() as u64;
     let cut = total.is_none_or(|total| total > shown);
     (rows, total.filter(|_| cut), cut)
 }
 
-/// Review is what a branch of one's own is for
+/// Review is what a branch of one's own is for; so is a branch that takes no push
 fn choose(branch: &str, demands: &Protection, has_prs: bool) -> (Workflow, String) {
     let approvals = demands.required_approvals;
     if demands.protected && approvals > 0 {
@@ -221,31 +225,42 @@ fn choose(branch: &str, demands: &Protection, has_prs: bool) -> (Workflow, Strin
             ", but pull requests are switched off"
         };
         let reason = format!("`{branch}` is protected and needs {approvals}{off}");
-        return (Workflow::FeatureBranch, reason);
-    }
-    let reason = if !demands.protected {
-        format!("`{branch}` is not protected")
-    } else if takes_no_push(demands) {
-        format!("`{branch}` needs no approval, but takes no push from you")
+        (Workflow::FeatureBranch, reason)
+    } else if let Some(why) = shut(demands) {
+        (Workflow::FeatureBranch, format!("`{branch}` {why}"))
+    } else if demands.protected {
+        let reason = format!("`{branch}` is protected, but needs no approval");
+        (Workflow::Trunk, reason)
     } else {
-        format!("`{branch}` is protected, but needs no approval")
-    };
-    (Workflow::Trunk, reason)
+        (Workflow::Trunk, format!("`{branch}` is not protected"))
+    }
 }
 
-fn takes_no_push(demands: &Protection) -> bool {
-    demands.protected
-        && match demands.can_push {
-            Some(can) => !can,
-            None => demands.push_whitelist.as_ref().is_some_and(Vec::is_empty),
-        }
+/// Why a commit to the branch itself would be, or may well be, refused
+fn shut(demands: &Protection) -> Option<&'static str> {
+    let nobody = || demands.push_whitelist.as_ref().is_some_and(Vec::is_empty);
+    if demands.requires_pr {
+        Some("takes changes by pull request only")
+    } else if demands.protected && demands.can_push.map_or_else(nobody, |can| !can) {
+        Some("needs no approval, but takes no push from you")
+    } else if demands.partial && demands.can_push.is_none() {
+        Some(if demands.protected {
+            "is protected by a rule that this token cannot read"
+        } else {
+            "may have rules that this token cannot read"
+        })
+    } else {
+        None
+    }
 }
 
 fn advice(branch: &str, demands: &Protection, workflow: Workflow, has_prs: bool) -> String {
-    let direct = workflow == Workflow::Trunk && !takes_no_push(demands);
-    if direct || !has_prs {
-        format!("Commit to `{branch}` with file_write_branch")
-    } else {
-        "Commit to a new branch with file_write_branch, then pr_create".to_owned()
+    let shut = shut(demands).is_some();
+    match (workflow, has_prs) {
+        (Workflow::FeatureBranch, true) => {
+            "Commit to a new branch with file_write_branch, then pr_create".to_owned()
+        }
+        (_, false) if shut => "Commit to a new branch with file_write_branch".to_owned(),
+        _ => format!("Commit to `{branch}` with file_write_branch"),
     }
 }

@@ -1,6 +1,6 @@
 //! `branch_list`
 
-use blue_testkit::{Cx, Result};
+use blue_testkit::{Backend, Cx, Import, Result, Skip};
 use blue_tools::ErrorCode;
 use serde_json::json;
 
@@ -9,6 +9,7 @@ use crate::desk::{self, Desk};
 blue_testkit::on_every_forge![
     branches_come_with_their_commits,
     pages_follow_each_other,
+    names_that_are_too_long_are_cut_and_told,
     an_empty_repository_has_none,
     odd_parts_are_refused,
     it_does_what_every_tool_owes,
@@ -49,6 +50,30 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
         .await?;
     assert_eq!(past["branches"], json!([]));
     assert_eq!(past.get("next_steps"), None);
+    Ok(())
+}
+
+async fn names_that_are_too_long_are_cut_and_told(cx: Cx) -> Result<()> {
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("its names are shorter").into());
+    }
+    let owner = cx.lab.user("owner").await?;
+    let mut import = Import::new();
+    let long = vec!["a".repeat(200); 3].join("/");
+    import.commit("main", "one", &[("a", b"a")]);
+    import.branches(&long, 99);
+    let repo = cx.lab.repo_from(&owner, &import).await?;
+    let desk = Desk::new(&cx, &owner, &repo);
+    let answer = desk.call("branch_list", json!({"limit": 100})).await?;
+    let shown = answer["branches"].as_array().unwrap().len();
+    assert!((80..100).contains(&shown), "{shown}");
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.starts_with(&format!("{} rows", 100 - shown)), "{step}");
+    let answer = desk.call("repo_status", json!({})).await?;
+    let shown = answer["branches"].as_array().unwrap().len();
+    assert!((20..30).contains(&shown), "{shown}");
+    let steps = answer["next_steps"].to_string();
+    assert!(steps.contains("branch_list"), "{steps}");
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use blue_testkit::{Cx, Result};
+use blue_testkit::{Cx, Import, Result};
 use blue_tools::{ErrorCode, tools};
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ blue_testkit::on_every_forge![
     a_lost_update_is_refused,
     bytes_are_written_as_they_are,
     the_first_commit_is_made,
+    a_link_stays_what_it_is,
     what_makes_no_sense_is_refused,
     a_person_writes_local_files,
     it_does_what_every_tool_owes,
@@ -49,6 +50,13 @@ async fn a_file_is_written_to_a_new_branch(cx: Cx) -> Result<()> {
     );
     assert_eq!(cx.lab.count_commits(&repo, "topic/a").await?, 2);
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 1);
+    assert_eq!(
+        answer["next_steps"],
+        json!([
+            "Open a pull request with pr_create, head \"topic/a\"",
+            "Wait for CI with workflow_run_status, branch \"topic/a\", wait_seconds 300",
+        ])
+    );
     Ok(())
 }
 
@@ -295,6 +303,27 @@ async fn the_first_commit_is_made(cx: Cx) -> Result<()> {
     Ok(())
 }
 
+/// What is written to a link is meant for the file it points at, not to be a new target
+async fn a_link_stays_what_it_is(cx: Cx) -> Result<()> {
+    let owner = cx.lab.user("owner").await?;
+    let mut import = Import::new();
+    let entries: &[(&str, &str, &[u8])] =
+        &[("100644", "plain", b"text\n"), ("120000", "link", b"plain")];
+    import.commit_modes("main", "a link", entries);
+    let repo = cx.lab.repo_from(&owner, &import).await?;
+    let desk = Desk::new(&cx, &owner, &repo);
+    let head = cx.lab.head(&repo, "main").await?;
+    for change in [
+        json!({"branch": "main", "path": "link", "content": "new text\n"}),
+        json!({"branch": "main", "path": "link", "edits": [{"old": "plain", "new": "x"}]}),
+    ] {
+        let error = desk.refused("file_write_branch", change).await;
+        assert_eq!(error.code, ErrorCode::Invalid, "{error:?}");
+    }
+    assert_eq!(cx.lab.head(&repo, "main").await?, head);
+    Ok(())
+}
+
 async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     let head = cx.lab.head(&repo, "main").await?;
@@ -336,7 +365,7 @@ async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
         ),
         (
             json!({"branch": "main", "path": "a", "edits": [{"old": "x"}]}),
-            "file_write_branch: missing field `new`",
+            "file_write_branch needs `edits[0].new`",
         ),
         (
             json!({"branch": "main", "files": [{"path": "a", "edits": [{"old": "x"}]}]}),

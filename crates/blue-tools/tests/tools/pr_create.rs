@@ -36,12 +36,16 @@ async fn the_answer_is_as_promised(cx: Cx) -> Result<()> {
         url.starts_with("http") && url.ends_with(&format!("/{number}")),
         "{url}"
     );
+    let step = format!(
+        "Wait for CI with workflow_run_status, index {number}, wait_seconds 300; \
+         then check with pr_verify, index {number}"
+    );
     assert_eq!(
         answer,
         json!({
             "status": "success", "pr_number": number, "pr_url": url,
             "forge": if cx.backend.is_github() { "github" } else { "forgejo" },
-            "next_steps": ["Wait for CI with workflow_run_status, then check with pr_verify"],
+            "next_steps": [step],
         })
     );
     let made = cx.lab.pr_json(&repo, number).await?;

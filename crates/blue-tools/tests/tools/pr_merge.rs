@@ -222,6 +222,12 @@ async fn a_closed_one_refuses(cx: Cx) -> Result<()> {
     assert_eq!(code, ErrorCode::NotMergeable);
     assert!(message.contains("is closed"), "{message}");
     assert!(hint.contains("reopen"), "{hint}");
+    // It is closed, whatever became of its branch.
+    cx.lab.delete_branch(&repo, "topic").await?;
+    let args = json!({"index": number, "delete_branch": true});
+    let (code, message, _) = refused(&cx, &desk, &repo, args).await?;
+    assert_eq!(code, ErrorCode::NotMergeable, "{message}");
+    assert!(message.contains("is closed"), "{message}");
     Ok(())
 }
 

@@ -74,6 +74,7 @@ fn message<'a>(answer: &'a Value, code: &str) -> &'a str {
 async fn a_clean_one_can_be_merged(cx: Cx) -> Result<()> {
     let (desk, repo, number) = start(&cx).await?;
     let head = cx.lab.head(&repo, "topic").await?;
+    let step = format!("Merge with pr_merge, index {number}, head_sha {head}");
     assert_eq!(
         verify(&desk, number).await?,
         json!({
@@ -83,7 +84,7 @@ async fn a_clean_one_can_be_merged(cx: Cx) -> Result<()> {
             "draft": false, "conflicts": false, "behind": false,
             "test_plan": {"total": 0, "done": 0, "open": []},
             "blockers": [], "can_merge": true,
-            "next_steps": ["Merge with pr_merge and this head_sha"],
+            "next_steps": [step],
         })
     );
     Ok(())
@@ -124,7 +125,8 @@ async fn required_checks_are_counted(cx: Cx) -> Result<()> {
     assert!(message(&answer, "checks_missing").contains("`test`"));
     assert_eq!(answer["mergeable"], "yes");
     let steps = answer["next_steps"].to_string();
-    assert!(steps.contains("workflow_run_status"), "{steps}");
+    let step = format!("workflow_run_status, index {number}, wait_seconds 300");
+    assert!(steps.contains(&step), "{steps}");
     for name in ["build", "lint", "test"] {
         cx.lab.status(&repo, &head, name, "success").await?;
     }
@@ -287,6 +289,19 @@ async fn a_conflict_is_told(cx: Cx) -> Result<()> {
     assert_eq!(answer["conflicts"], true);
     assert_eq!(answer["behind"], true);
     assert_eq!(codes(&answer), ["conflict"]);
+    // Its advice leads out of it.
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.contains("file_write_branch, base \"main\""), "{step}");
+    let again = json!({
+        "branch": "again", "base": "main", "path": "README.md", "content": "topic\n",
+    });
+    desk.call("file_write_branch", again).await?;
+    let args = json!({"title": "Again", "head": "again"});
+    let number = desk.call("pr_create", args).await?["pr_number"]
+        .as_u64()
+        .unwrap();
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["can_merge"], true, "{answer:#}");
     Ok(())
 }
 
@@ -302,6 +317,8 @@ async fn a_draft_is_told(cx: Cx) -> Result<()> {
     let answer = verify(&desk, number).await?;
     assert_eq!(answer["draft"], true);
     assert_eq!(codes(&answer), ["draft"]);
+    let step = format!("A person must mark it as ready; then call pr_verify, index {number}");
+    assert_eq!(answer["next_steps"], json!([step]));
     Ok(())
 }
 
@@ -347,6 +364,10 @@ async fn behind_matters_where_the_rule_says_so(cx: Cx) -> Result<()> {
     cx.lab.status(&repo, &head, "ci", "success").await?;
     let answer = verify(&desk, number).await?;
     assert_eq!(codes(&answer), ["behind"]);
+    let step = format!(
+        "A person must bring the head up to date with `main`; then call pr_verify, index {number}"
+    );
+    assert_eq!(answer["next_steps"], json!([step]));
     Ok(())
 }
 

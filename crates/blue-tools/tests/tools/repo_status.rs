@@ -21,6 +21,7 @@ blue_testkit::on_every_forge![
     an_archived_repository_takes_nothing,
     a_default_branch_of_another_name_is_found,
     who_may_not_push_is_sent_to_a_branch,
+    a_branch_that_takes_no_push_is_not_committed_to,
     pull_requests_may_be_switched_off,
     it_takes_one_round_of_few_requests,
     one_failure_fails_the_whole,
@@ -194,21 +195,43 @@ async fn who_may_not_push_is_sent_to_a_branch(cx: Cx) -> Result<()> {
     cx.lab.protect(&repo, "main", rule).await?;
     let desk = Desk::new(&cx, &writer, &repo);
     let answer = desk.call("repo_status", json!({})).await?;
-    assert_eq!(answer["workflow"], "trunk");
+    assert_eq!(answer["workflow"], "feature-branch");
     // GitHub tells nobody but an admin who may push.
-    if !cx.backend.is_github() {
-        assert_eq!(
-            answer["reason"],
-            "`main` needs no approval, but takes no push from you"
-        );
-        let step = answer["next_steps"][0].as_str().unwrap();
-        assert!(step.contains("pr_create"), "{step}");
-    }
+    let reason = if cx.backend.is_github() {
+        "`main` is protected by a rule that this token cannot read"
+    } else {
+        "`main` needs no approval, but takes no push from you"
+    };
+    assert_eq!(answer["reason"], reason);
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.contains("pr_create"), "{step}");
     let reader = cx.lab.user("reader").await?;
     let answer = Desk::new(&cx, &reader, &repo)
         .call("repo_status", json!({}))
         .await?;
     assert_eq!(answer.get("next_steps"), None, "{answer}");
+    Ok(())
+}
+
+/// Nobody may push, and no approval is needed: the forge refuses what trunk would mean
+async fn a_branch_that_takes_no_push_is_not_committed_to(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let rule = json!({"enable_push": false});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let answer = desk.call("repo_status", json!({})).await?;
+    assert_eq!(answer["workflow"], "feature-branch");
+    let reason = if cx.backend.is_github() {
+        assert_eq!(answer["protection"]["requires_pr"], true);
+        "`main` takes changes by pull request only"
+    } else {
+        "`main` needs no approval, but takes no push from you"
+    };
+    assert_eq!(answer["reason"], reason);
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.contains("pr_create"), "{step}");
+    let direct = json!({"branch": "main", "path": "a.txt", "content": "a", "message": "m"});
+    let error = desk.refused("file_write_branch", direct).await;
+    assert_eq!(error.code, ErrorCode::Forbidden, "{error:?}");
     Ok(())
 }
 

@@ -208,14 +208,42 @@ fn schemas_are_plain() {
         }
         let properties = &tool.input_schema()["properties"];
         assert!(properties.get("host").is_none(), "{}", tool.name());
-        for shared in ["owner", "name"] {
-            assert_eq!(
-                properties[shared],
-                json!({"type": "string"}),
-                "{}",
-                tool.name()
-            );
+        let plain = json!({"type": "string"});
+        let told = json!({"type": "string", "description": "of the repository"});
+        let about_ref = ["branch_delete", "branch_protection_get", "tag_create"];
+        let name = if about_ref.contains(&tool.name()) {
+            &told
+        } else {
+            &plain
+        };
+        assert_eq!(properties["owner"], plain, "{}", tool.name());
+        assert_eq!(properties["name"], *name, "{}", tool.name());
+    }
+}
+
+/// Every schema within a schema that lists values, or is a list's row, says all that it is
+#[test]
+fn nothing_has_to_be_guessed() {
+    fn look(schema: &Value, at: &str) {
+        match schema {
+            Value::Object(fields) => {
+                if fields.get("enum").is_some_and(Value::is_array) {
+                    assert_eq!(fields.get("type"), Some(&json!("string")), "{at}");
+                }
+                if let Some(row) = fields.get("items") {
+                    let known = row["type"] != "object" || row["properties"].is_object();
+                    assert!(known, "{at}: {row}");
+                }
+                for (key, inner) in fields {
+                    look(inner, &format!("{at}.{key}"));
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| look(item, at)),
+            _ => {}
         }
+    }
+    for tool in tools::ALL {
+        look(&Value::Object(tool.input_schema()), tool.name());
     }
 }
 

@@ -20,6 +20,8 @@ blue_testkit::on_every_forge![
     a_run_that_waits_is_pending,
     statuses_speak_where_no_run_does,
     a_red_status_outweighs_green_runs,
+    a_run_that_a_newer_one_replaced_says_nothing,
+    a_required_check_that_is_not_there_is_awaited,
     logs_are_bounded,
     nothing_reported_is_none,
     what_makes_no_sense_is_refused,
@@ -75,12 +77,7 @@ async fn a_failed_run_shows_its_job_and_log(cx: Cx) -> Result<()> {
     let failed = run["failed_jobs"].as_array().unwrap();
     assert_eq!((failed.len(), &failed[0]["name"]), (1, &json!("build")));
     if cx.backend.is_forgejo() {
-        assert!(
-            failed[0]["no_log"]
-                .as_str()
-                .unwrap()
-                .contains("no job logs")
-        );
+        assert!(failed[0]["no_log"].as_str().unwrap().contains("which log"));
     } else {
         let log = failed[0]["log"].as_str().unwrap();
         assert!(log.ends_with("compiling\nerror: it broke"), "{log}");
@@ -212,6 +209,64 @@ async fn a_red_status_outweighs_green_runs(cx: Cx) -> Result<()> {
     assert_eq!(answer["runs"][0]["state"], "success");
     assert_eq!(answer["checks"].as_array().unwrap().len(), 1);
     assert_eq!(answer["checks"][0]["context"], "elsewhere");
+    Ok(())
+}
+
+/// A second push cancels the run of the first, which is no failure of the commit
+async fn a_run_that_a_newer_one_replaced_says_nothing(cx: Cx) -> Result<()> {
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("no runner is attached to a real server").into());
+    }
+    let (desk, repo) = desk::start(&cx).await?;
+    let run = |workflow: &str, result: &str| {
+        let context = format!("{workflow} / build (push)");
+        let job = json!({"name": "build", "result": result, "context": context});
+        json!({"workflow": workflow, "branch": "main", "title": "The same title", "jobs": [job]})
+    };
+    let ended = async |count: usize, state: &str| {
+        eventually("the runs have ended", Duration::from_secs(20), || async {
+            let answer = desk.call(TOOL, json!({})).await?;
+            let runs = answer["runs"].as_array().map_or(0, Vec::len);
+            Ok((runs == count && answer["state"] == state).then_some(answer))
+        })
+        .await
+    };
+    cx.lab.run(&repo, &run("ci.yaml", "cancelled")).await?;
+    ended(1, "failure").await?;
+    cx.lab.run(&repo, &run("ci.yaml", "success")).await?;
+    let answer = ended(1, "success").await?;
+    assert_eq!(answer["runs"][0]["state"], "success", "{answer}");
+    // Of another workflow it is a failure.
+    cx.lab.run(&repo, &run("lint.yaml", "cancelled")).await?;
+    let answer = ended(2, "failure").await?;
+    assert_eq!(answer["runs"][0]["name"], "lint.yaml", "{answer}");
+    assert_eq!(answer["runs"][1]["name"], "ci.yaml", "{answer}");
+    Ok(())
+}
+
+/// A quick status is there before CI has begun
+async fn a_required_check_that_is_not_there_is_awaited(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let number = cx.lab.pr_with(&repo, "topic", &[("a.txt", b"a")]).await?;
+    let rule = json!({"enable_status_check": true, "status_check_contexts": ["ci"]});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    cx.lab.status(&repo, &head, "quick", "success").await?;
+    let answer = desk.call(TOOL, json!({"index": number})).await?;
+    assert_eq!(answer["state"], "pending", "{answer}");
+    let missing = answer["checks"].as_array().unwrap();
+    let missing = missing.iter().find(|check| check["context"] == "ci");
+    assert_eq!(missing.unwrap()["state"], "pending", "{answer}");
+    let step = format!("Wait with workflow_run_status, index {number}, wait_seconds 300");
+    assert_eq!(answer["next_steps"], json!([step]));
+    // The commit by itself is not bound by any base.
+    let answer = desk.call(TOOL, json!({"branch": "topic"})).await?;
+    assert_eq!(answer["state"], "success", "{answer}");
+    cx.lab.status(&repo, &head, "ci", "success").await?;
+    let answer = desk.call(TOOL, json!({"index": number})).await?;
+    assert_eq!(answer["state"], "success", "{answer}");
+    let step = format!("Judge the pull request with pr_verify, index {number}");
+    assert_eq!(answer["next_steps"], json!([step]));
     Ok(())
 }
 

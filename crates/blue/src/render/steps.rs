@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 /// Options that go on with what another call was about
 const FOLLOW: &[(&str, &str)] = &[("index", "index"), ("head", "branch")];
+/// What a call is about: advice that says it means this and nothing else
+const ABOUT: &[&str] = &["index", "branch", "head", "sha", "run_id"];
 
 /// What is known about the call that advice follows, so that it need not be typed again
 #[derive(Debug, Clone, Default)]
@@ -47,22 +49,32 @@ impl Known {
         }
     }
 
-    /// The arguments of `tool` that are known
-    fn arguments(&self, tool: &dyn AnyTool) -> Vec<String> {
+    /// The arguments of `tool` that are known, with those that the advice gives
+    fn arguments(&self, tool: &dyn AnyTool, given: &[(String, String)]) -> Vec<String> {
         let command = tool.command();
-        let known = |arg: &Arg| self.values.get(arg.get_id().as_str());
-        let places: Vec<String> = command
+        let is_said =
+            |id: &str| ABOUT.contains(&id) && given.iter().any(|g| ABOUT.contains(&&*g.0));
+        let value = |id: &str| match given.iter().find(|g| g.0 == id) {
+            Some((_, value)) => Some(value),
+            None => self.values.get(id).filter(|_| !is_said(id)),
+        };
+        let mut words: Vec<String> = command
             .get_positionals()
-            .map_while(known)
+            .map_while(|arg| value(arg.get_id().as_str()))
             .map(|value| quoted(value))
             .collect();
-        let option = FOLLOW.iter().find_map(|(id, known)| {
+        let option = |id: &str, value: &str| {
             let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
-            let value = self.values.get(*known)?;
             Some(format!("--{} {}", spelled(arg)?, quoted(value)))
-        });
-        let option = option.filter(|_| places.is_empty());
-        places.into_iter().chain(option).collect()
+        };
+        if words.is_empty() {
+            words.extend(FOLLOW.iter().find_map(|(id, known)| {
+                let known = self.values.get(*known).filter(|_| !is_said(id))?;
+                option(id, known)
+            }));
+        }
+        words.extend(given.iter().filter_map(|(id, value)| option(id, value)));
+        words
     }
 
     /// A failure as a person reads it: commands and options where a model is told of tools
@@ -95,16 +107,17 @@ pub(crate) fn typed(text: &str, known: &Known) -> String {
             continue;
         };
         let mut call = vec![format!("blue {} {}", tool.noun(), tool.verb())];
-        call.extend(known.arguments(tool));
         let mut end = after.to_owned();
+        let mut given = Vec::new();
         // Only what follows at once belongs to it.
         while matches!(end.as_str(), "" | ",")
             && let Some((argument, rest, used)) = argument(tool, &words[at..])
         {
-            call.push(argument);
+            given.push(argument);
             end = rest;
             at += used;
         }
+        call.extend(known.arguments(tool, &given));
         call.extend(known.repository.clone());
         out.push(format!("{before}`{}`{end}", call.join(" ")));
     }
@@ -124,8 +137,8 @@ fn tool_in(word: &str) -> Option<(&str, &'static dyn AnyTool, &str)> {
     ))
 }
 
-/// `page=2` or `page 2` as it is typed, the punctuation after it, and how many words it took
-fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize)> {
+/// Name and value of `page=2` or `page 2`, the punctuation after it, and how many words it took
+fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<((String, String), String, usize)> {
     let first = words.first()?.trim_start_matches(['`', '(']);
     let (name, value, used) = match first.split_once('=') {
         Some((name, value)) => (name, value, 1),
@@ -135,9 +148,9 @@ fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize
     let rest = value[bare.len()..].replace(['`', ')'], "");
     let bare = bare.trim_matches('"');
     let command = tool.command();
-    let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
-    let typed = format!("--{} {}", spelled(arg)?, quoted(bare));
-    Some((typed, rest, used))
+    let arg = command.get_arguments().find(|arg| arg.get_id() == name)?;
+    let takes = arg.get_action().takes_values();
+    takes.then(|| ((name.to_owned(), bare.to_owned()), rest, used))
 }
 
 /// The shortest way to type an option
@@ -179,6 +192,18 @@ mod tests {
                 "Wait with `blue workflow run-status --wait 300`; then `blue pr verify`.",
             ),
             ("branch_list nope=1", "`blue branch list` nope=1"),
+            (
+                "Wait with workflow_run_status, index 12, wait_seconds 300; then pr_verify, index 12",
+                "Wait with `blue workflow run-status --pr 12 --wait 300`; then `blue pr verify 12`",
+            ),
+            (
+                "Wait with workflow_run_status, branch \"a/b\", wait_seconds 300",
+                "Wait with `blue workflow run-status a/b --wait 300`",
+            ),
+            (
+                "Merge with pr_merge, index 12, head_sha abc",
+                "Merge with `blue pr merge 12 --head-sha abc`",
+            ),
         ] {
             assert_eq!(typed(step, &Known::default()), said);
         }
@@ -199,6 +224,22 @@ mod tests {
         assert_eq!(
             typed("Wait with workflow_run_status", &verified),
             "Wait with `blue workflow run-status --pr 12 --repo acme/site`"
+        );
+        assert_eq!(
+            typed(
+                "Wait with workflow_run_status, index 12, wait_seconds 300",
+                &verified
+            ),
+            "Wait with `blue workflow run-status --pr 12 --wait 300 --repo acme/site`"
+        );
+        // What the advice is about stands alone.
+        let waited = known("workflow_run_status", &["topic"]);
+        assert_eq!(
+            typed(
+                "Wait with workflow_run_status, sha abc, wait_seconds 9",
+                &waited
+            ),
+            "Wait with `blue workflow run-status --sha abc --wait 9`"
         );
         let read = known("file_read", &["it's.md", "--ref", "topic"]);
         assert_eq!(

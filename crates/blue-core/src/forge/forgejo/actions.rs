@@ -96,16 +96,20 @@ impl From<WireRun> for Run {
                 .find(|t| !t.is_empty())
                 .unwrap_or_default()
         };
+        // `ci.yaml@refs/heads/main`
+        let file = row.path.split('@').next().unwrap_or_default().to_owned();
+        let workflow = first(vec![row.workflow_id, file]);
         Self {
             id: row.id,
             number: row.run_number.max(row.index_in_repo),
+            // A title is the commit's, and the same for all that ran for it.
             name: first(vec![
+                workflow.clone(),
+                row.name,
                 row.display_title,
                 row.title,
-                row.name,
-                row.workflow_id,
-                row.path,
             ]),
+            workflow,
             event: row.event,
             branch: first(vec![row.head_branch, row.prettyref]),
             head_sha: Sha::parse(&first(vec![row.head_sha, row.commit_sha])).ok(),
@@ -210,8 +214,8 @@ impl Forgejo {
         let message = answer.message();
         match answer.status.as_u16() {
             // Nothing to give yet: the job waits, or its log is empty.
-            404 if message.contains("not started") => Ok(tail(b"", false)),
-            416 => Ok(tail(b"", false)),
+            404 if message.contains("not started") => Ok(LogTail::of(b"", false)),
+            416 => Ok(LogTail::of(b"", false)),
             404 if message.contains("page not found") || !self.has_runs(repo).await? => {
                 Err(ForgeError::Unsupported {
                     message: format!("this version of {} gives no job logs", self.rest.host()),
@@ -222,11 +226,11 @@ impl Forgejo {
                 let from_start = answer
                     .header("content-range")
                     .is_some_and(|r| r.trim_start().starts_with("bytes 0-"));
-                Ok(tail(&answer.body, !from_start || answer.skipped > 0))
+                Ok(LogTail::of(&answer.body, !from_start || answer.skipped > 0))
             }
             _ => {
                 let answer = answer.ok()?;
-                Ok(tail(&answer.body, answer.skipped > 0))
+                Ok(LogTail::of(&answer.body, answer.skipped > 0))
             }
         }
     }
@@ -322,6 +326,7 @@ fn job(row: WireJob, run: u64) -> Job {
         name: row.name,
         state: state(&row.status, &row.conclusion),
         html_url: row.html_url,
+        from_task: false,
     }
 }
 
@@ -332,6 +337,7 @@ fn job_of_task(task: WireRun, run: u64) -> Job {
         name: task.name,
         state: state(&task.status, &task.conclusion),
         html_url: task.url,
+        from_task: true,
     }
 }
 
@@ -343,26 +349,13 @@ fn state(status: &str, conclusion: &str) -> RunState {
         conclusion
     };
     match word {
-        "success" | "completed" => RunState::Success,
-        "failure" | "error" | "timed_out" | "startup_failure" => RunState::Failure,
+        "success" => RunState::Success,
+        // An end that nobody knows is no good one.
+        "failure" | "error" | "timed_out" | "startup_failure" | "completed" => RunState::Failure,
         "cancelled" | "canceled" | "cancelling" => RunState::Cancelled,
         "skipped" | "neutral" => RunState::Skipped,
         "running" | "in_progress" => RunState::Running,
         _ => RunState::Queued,
-    }
-}
-
-/// As text; a cut may have gone through a character
-fn tail(bytes: &[u8], cut: bool) -> LogTail {
-    let broken = if cut {
-        let inside = bytes.iter().take(3).take_while(|b| **b & 0xC0 == 0x80);
-        inside.count()
-    } else {
-        0
-    };
-    LogTail {
-        text: String::from_utf8_lossy(&bytes[broken..]).into_owned(),
-        cut,
     }
 }
 
@@ -398,6 +391,28 @@ mod tests {
         assert!(forgejo.head_sha.is_some() && forgejo.created.is_some());
         assert_eq!(state("blocked", ""), RunState::Queued);
         assert_eq!(state("queued", ""), RunState::Queued);
+        assert_eq!(state("completed", ""), RunState::Failure);
+    }
+
+    #[test]
+    fn a_run_is_called_like_its_workflow() {
+        let name = |text: &str| {
+            let run = Run::from(run(text));
+            (run.name, run.workflow)
+        };
+        let both = |text: &str| (text.to_owned(), text.to_owned());
+        assert_eq!(
+            name(r#"{"id":7,"display_title":"Fix it","path":"ci.yaml@refs/heads/main"}"#),
+            both("ci.yaml")
+        );
+        assert_eq!(
+            name(r#"{"id":7,"title":"Fix it","workflow_id":"lint.yaml"}"#),
+            both("lint.yaml")
+        );
+        assert_eq!(
+            name(r#"{"id":7,"display_title":"Fix it"}"#),
+            ("Fix it".to_owned(), String::new())
+        );
     }
 
     #[test]
@@ -414,12 +429,5 @@ mod tests {
         ]);
         let seen: Vec<_> = runs.iter().map(|r| (r.id, r.state)).collect();
         assert_eq!(seen, [(2, RunState::Failure), (1, RunState::Success)]);
-    }
-
-    #[test]
-    fn a_cut_log_begins_with_a_whole_character() {
-        assert_eq!(tail("é\n".as_bytes(), false).text, "é\n");
-        let cut = tail(&"aé\n".as_bytes()[2..], true);
-        assert_eq!((cut.text.as_str(), cut.cut), ("\n", true));
     }
 }

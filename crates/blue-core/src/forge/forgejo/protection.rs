@@ -84,6 +84,7 @@ impl Rule {
             protected: true,
             rule: Some(rule),
             required_approvals: self.required_approvals,
+            requires_pr: false,
             push_whitelist,
             merge_whitelist: self
                 .enable_merge_whitelist

@@ -18,7 +18,7 @@ use super::{
 use crate::forge::{
     ConflictKind, ForgeError, Result,
     blob::{ObjectFormat, blob_id},
-    model::{CommitOpts, CommitOutcome, EntryKind, Expect, FileChange, RepoId, Sha, WrittenFile},
+    model::{CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile},
     rest::Answer,
 };
 
@@ -184,12 +184,12 @@ impl Forgejo {
                 expect,
             } => {
                 let now = self.now(repo, path, place).await?;
-                expected(path, expect, now.as_ref().map(|n| &n.0))?;
+                expect.hold(path, now.as_ref().map(|n| &n.0))?;
                 plan_write(path, content, now, head)
             }
             FileChange::Delete { path, expect } => {
                 let now = self.now(repo, path, place).await?;
-                expected(path, expect, now.as_ref().map(|n| &n.0))?;
+                expect.hold(path, now.as_ref().map(|n| &n.0))?;
                 let (sha, _) = now.ok_or_else(|| self.no_file(repo, path))?;
                 Ok(Planned {
                     operations: vec![delete(path, sha)],
@@ -203,7 +203,7 @@ impl Forgejo {
                 expect,
             } => {
                 let now = self.now(repo, from, place).await?;
-                expected(from, expect, now.as_ref().map(|n| &n.0))?;
+                expect.hold(from, now.as_ref().map(|n| &n.0))?;
                 let (sha, kind) = now.ok_or_else(|| self.no_file(repo, from))?;
                 if self.now(repo, to, place).await?.is_some() {
                     return Err(ForgeError::Conflict {
@@ -527,26 +527,6 @@ fn check(opts: &CommitOpts) -> Result<()> {
     Ok(())
 }
 
-fn expected(path: &str, expect: &Expect, now: Option<&Sha>) -> Result<()> {
-    let message = match (expect, now) {
-        (Expect::Any, _) | (Expect::Absent, None) => return Ok(()),
-        (Expect::Blob(blob), Some(now)) if blob == now => return Ok(()),
-        (Expect::Absent, Some(now)) => format!("`{path}` exists already, as {now}"),
-        (Expect::Blob(blob), Some(now)) => {
-            format!("`{path}` has changed: it is {now} now, not {blob}")
-        }
-        (Expect::Blob(blob), None) => format!("`{path}` is gone; it was expected to be {blob}"),
-    };
-    Err(ForgeError::Conflict {
-        kind: ConflictKind::StaleFile {
-            path: path.to_owned(),
-            current: now.cloned(),
-        },
-        message,
-        status: None,
-    })
-}
-
 fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
     let at = now.map_or_else(|| "not there".to_owned(), |now| format!("at {now}"));
     ForgeError::Conflict {
@@ -561,6 +541,7 @@ fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forge::model::Expect;
 
     fn opts(changes: Vec<FileChange>) -> CommitOpts {
         CommitOpts {
@@ -595,29 +576,5 @@ mod tests {
             expect: Expect::Any,
         };
         assert!(check(&opts(vec![rename])).is_err());
-    }
-
-    #[test]
-    fn expectations() {
-        let blob = |c: &str| Sha::parse(&c.repeat(40)).unwrap();
-        let current = |r: Result<()>| match r.unwrap_err() {
-            ForgeError::Conflict {
-                kind: ConflictKind::StaleFile { current, .. },
-                ..
-            } => current,
-            other => panic!("{other:?}"),
-        };
-        assert!(expected("p", &Expect::Any, Some(&blob("a"))).is_ok());
-        assert!(expected("p", &Expect::Absent, None).is_ok());
-        assert!(expected("p", &Expect::Blob(blob("a")), Some(&blob("a"))).is_ok());
-        assert_eq!(
-            current(expected("p", &Expect::Absent, Some(&blob("a")))),
-            Some(blob("a"))
-        );
-        assert_eq!(
-            current(expected("p", &Expect::Blob(blob("b")), Some(&blob("a")))),
-            Some(blob("a"))
-        );
-        assert_eq!(current(expected("p", &Expect::Blob(blob("b")), None)), None);
     }
 }

@@ -15,6 +15,14 @@ pub(super) struct Classic {
     required_status_checks: Option<ClassicChecks>,
     required_pull_request_reviews: Option<ClassicReviews>,
     restrictions: Option<Restrictions>,
+    #[serde(default)]
+    enforce_admins: Switch,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Switch {
+    #[serde(default)]
+    enabled: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -171,6 +179,8 @@ pub(super) fn combined(
 fn add_classic_rule(found: &mut Protection, rule: Classic) {
     if let Some(checks) = rule.required_status_checks {
         found.require_up_to_date |= checks.strict;
+        // A new commit has passed nothing yet; only an admin can read this rule, and may be free of it.
+        found.requires_pr |= rule.enforce_admins.enabled;
         let named = checks.checks.into_iter().map(|c| c.context);
         for context in checks.contexts.into_iter().chain(named) {
             add_check(found, context);
@@ -178,6 +188,7 @@ fn add_classic_rule(found: &mut Protection, rule: Classic) {
     }
     if let Some(reviews) = rule.required_pull_request_reviews {
         let count = reviews.required_approving_review_count;
+        found.requires_pr = true;
         found.required_approvals = found.required_approvals.max(count);
     }
     if let Some(who) = rule.restrictions {
@@ -194,15 +205,24 @@ fn add_rule(found: &mut Protection, rule: Rule) {
     match rule.kind.as_str() {
         "pull_request" => {
             let count = parameters.required_approving_review_count;
+            found.requires_pr = true;
             found.required_approvals = found.required_approvals.max(count);
         }
         "required_status_checks" => {
+            found.requires_pr = true;
             found.require_up_to_date |= parameters.strict_required_status_checks_policy;
             for check in parameters.required_status_checks {
                 add_check(found, check.context);
             }
         }
-        "merge_queue" => found.merge_queue = true,
+        "merge_queue" => {
+            found.requires_pr = true;
+            found.merge_queue = true;
+        }
+        // What must have happened to a commit before it comes, and what lets nobody push.
+        "workflows" | "required_deployments" | "code_scanning" | "update" => {
+            found.requires_pr = true;
+        }
         _ => {}
     }
 }

@@ -24,6 +24,8 @@ struct WireRun {
     run_number: u64,
     name: Option<String>,
     display_title: Option<String>,
+    path: Option<String>,
+    workflow_id: Option<u64>,
     #[serde(default)]
     event: String,
     head_branch: Option<String>,
@@ -55,9 +57,11 @@ struct WireJob {
 
 impl From<WireRun> for Run {
     fn from(row: WireRun) -> Self {
+        let id = row.workflow_id.map(|id| id.to_string());
         Self {
             id: row.id,
             number: row.run_number,
+            workflow: row.path.or(id).unwrap_or_default(),
             name: row
                 .name
                 .filter(|n| !n.is_empty())
@@ -82,6 +86,7 @@ impl From<WireJob> for Job {
             name: row.name,
             state: state(row.status.as_deref(), row.conclusion.as_deref()),
             html_url: row.html_url.unwrap_or_default(),
+            from_task: false,
         }
     }
 }
@@ -181,42 +186,12 @@ impl GitHub {
             answer
         };
         let answer = answer.ok()?;
-        Ok(LogTail {
-            text: text_of(&answer.body, answer.skipped > 0),
-            cut: answer.skipped > 0,
-        })
+        Ok(LogTail::of(&answer.body, answer.skipped > 0))
     }
-}
-
-/// As text; a cut may have gone through a character
-fn text_of(bytes: &[u8], cut: bool) -> String {
-    let start = if cut {
-        bytes
-            .iter()
-            .take(4)
-            .take_while(|b| **b & 0xC0 == 0x80)
-            .count()
-    } else {
-        0
-    };
-    let text = String::from_utf8_lossy(&bytes[start..]);
-    text.trim_start_matches('\u{feff}').to_owned()
 }
 
 fn fits(run: &Run, filter: &RunFilter) -> bool {
     filter.branch.as_ref().is_none_or(|b| run.branch == *b)
         && filter.event.as_ref().is_none_or(|e| run.event == *e)
         && (filter.head_sha.is_none() || run.head_sha == filter.head_sha)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_inside_a_character_leaves_no_rubbish() {
-        let text = "aé日".as_bytes();
-        assert_eq!(text_of(&text[2..], true), "日");
-        assert_eq!(text_of(text, false), "aé日");
-    }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Sha;
+use crate::forge::{ConflictKind, ForgeError, Result};
 
 /// One file of a commit
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,31 @@ pub enum Expect {
     Blob(Sha),
 }
 
+impl Expect {
+    /// Hold it against the blob that is there
+    pub(crate) fn hold(&self, path: &str, now: Option<&Sha>) -> Result<()> {
+        let message = match (self, now) {
+            (Self::Any, _) | (Self::Absent, None) => return Ok(()),
+            (Self::Blob(blob), Some(now)) if blob == now => return Ok(()),
+            (Self::Absent, Some(now)) => format!("`{path}` exists already, as {now}"),
+            (Self::Blob(blob), Some(now)) => {
+                format!("`{path}` has changed: it is {now} now, not {blob}")
+            }
+            (Self::Blob(blob), None) => {
+                format!("`{path}` is gone; it was expected to be {blob}")
+            }
+        };
+        Err(ForgeError::Conflict {
+            kind: ConflictKind::StaleFile {
+                path: path.to_owned(),
+                current: now.cloned(),
+            },
+            message,
+            status: None,
+        })
+    }
+}
+
 /// A commit to make on a branch
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitOpts {
@@ -67,4 +93,33 @@ pub struct CommitOutcome {
 pub struct WrittenFile {
     pub path: String,
     pub sha: Sha,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expectations() {
+        let blob = |c: &str| Sha::parse(&c.repeat(40)).unwrap();
+        let current = |r: Result<()>| match r.unwrap_err() {
+            ForgeError::Conflict {
+                kind: ConflictKind::StaleFile { current, .. },
+                ..
+            } => current,
+            other => panic!("{other:?}"),
+        };
+        assert!(Expect::Any.hold("p", Some(&blob("a"))).is_ok());
+        assert!(Expect::Absent.hold("p", None).is_ok());
+        assert!(Expect::Blob(blob("a")).hold("p", Some(&blob("a"))).is_ok());
+        assert_eq!(
+            current(Expect::Absent.hold("p", Some(&blob("a")))),
+            Some(blob("a"))
+        );
+        assert_eq!(
+            current(Expect::Blob(blob("b")).hold("p", Some(&blob("a")))),
+            Some(blob("a"))
+        );
+        assert_eq!(current(Expect::Blob(blob("b")).hold("p", None)), None);
+    }
 }

@@ -73,6 +73,8 @@ pub struct Run {
     pub id: u64,
     pub number: u64,
     pub name: String,
+    /// What runs of one workflow have in common, mostly its file; empty where it is not told
+    pub workflow: String,
     pub event: String,
     pub branch: String,
     pub head_sha: Option<Sha>,
@@ -109,6 +111,9 @@ pub struct Job {
     pub name: String,
     pub state: RunState,
     pub html_url: String,
+    /// Told by a task, whose id is not the job's: no log can be asked for by it
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_task: bool,
 }
 
 /// The end of a job's log
@@ -117,4 +122,30 @@ pub struct LogTail {
     pub text: String,
     /// Something before it was left out
     pub cut: bool,
+}
+
+impl LogTail {
+    /// As text, without a mark at its start; a cut may have gone through a character
+    pub(crate) fn of(bytes: &[u8], cut: bool) -> Self {
+        let inside = |byte: &&u8| cut && **byte & 0xC0 == 0x80;
+        let broken = bytes.iter().take(3).take_while(inside).count();
+        let text = String::from_utf8_lossy(&bytes[broken..]);
+        Self {
+            text: text.trim_start_matches('\u{feff}').to_owned(),
+            cut,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_log_begins_with_a_whole_character() {
+        assert_eq!(LogTail::of("é\n".as_bytes(), false).text, "é\n");
+        assert_eq!(LogTail::of("\u{feff}a日".as_bytes(), false).text, "a日");
+        let cut = LogTail::of(&"aé日\n".as_bytes()[2..], true);
+        assert_eq!((cut.text.as_str(), cut.cut), ("日\n", true));
+    }
 }

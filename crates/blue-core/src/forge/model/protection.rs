@@ -16,6 +16,8 @@ pub struct Protection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     pub required_approvals: u32,
+    /// A direct push is refused: changes come by pull request (GitHub; elsewhere `can_push` tells)
+    pub requires_pr: bool,
     /// Who may push; `None` is "no such list"
     pub push_whitelist: Option<Vec<String>>,
     pub merge_whitelist: Option<Vec<String>>,

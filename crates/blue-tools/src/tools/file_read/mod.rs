@@ -178,6 +178,7 @@ fn show(
     let part = Part::of(whole, range, ROOM)?;
     let content = text::clean(part.text);
     let hidden = part.text.chars().count() - content.chars().count();
+    let lfs = lfs_size(whole);
     let charset = charset.map(str::to_owned);
     let steps = (part.rest.clone(), charset.clone());
     let mut reply = Reply::from(Output {
@@ -190,6 +191,11 @@ fn show(
         hidden,
         ..output
     });
+    if let Some(size) = lfs {
+        reply = reply.next(format!(
+            "This is a Git LFS pointer: the file itself has {size} bytes, get it with `git lfs pull`"
+        ));
+    }
     if let Some(rest) = steps.0 {
         reply = reply.next(format!("Get the rest with file_read, lines \"{rest}\""));
     }
@@ -206,6 +212,17 @@ fn show(
     Ok(reply)
 }
 
+/// Size of the file that a Git LFS pointer stands for
+fn lfs_size(text: &str) -> Option<u64> {
+    let fields = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
+    let mut lines = fields.lines();
+    // A pointer is short; a text about pointers may begin like one.
+    if text.len() > 1024 || !lines.clone().any(|line| line.starts_with("oid ")) {
+        return None;
+    }
+    lines.find_map(|line| line.strip_prefix("size ")?.parse().ok())
+}
+
 fn too_large(path: &str, error: blue_core::forge::ForgeError) -> ToolError {
     match error {
         blue_core::forge::ForgeError::TooLarge { limit, .. } => ToolError::new(
@@ -214,5 +231,21 @@ fn too_large(path: &str, error: blue_core::forge::ForgeError) -> ToolError {
         )
         .with_hint("get it with git"),
         other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_told_from_a_text_about_pointers() {
+        let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+        assert_eq!(lfs_size(pointer), Some(12345));
+        let reply = show(pointer, None, Range::default(), Output::default()).unwrap();
+        assert!(reply.next_steps[0].contains("12345 bytes"), "{reply:?}");
+        assert_eq!(lfs_size(&pointer.replace("oid", "id")), None);
+        assert_eq!(lfs_size(&format!("{pointer}{}", "x".repeat(1024))), None);
+        assert_eq!(lfs_size("a file\n"), None);
     }
 }

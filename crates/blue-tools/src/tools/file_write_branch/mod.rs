@@ -12,7 +12,6 @@ pub use edits::Edit;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 pub use wish::{Encoding, FileArg};
 use wish::{Then, What, Wish};
 
@@ -59,7 +58,7 @@ pub struct Input {
     pub content: Option<String>,
     #[arg(skip)]
     #[serde(default)]
-    #[schemars(with = "Vec<Value>", extend("default" = null, "items" = json!({"type": "object"})))]
+    #[schemars(extend("default" = null))]
     pub edits: Vec<Edit>,
     /// Blob that the file must still be
     #[arg(long, requires = "path")]
@@ -183,9 +182,13 @@ impl Tool for FileWriteBranch {
         // The first branch of an empty repository has nothing to be merged into.
         let trunk = matches!(output.branch.as_str(), "main" | "master");
         let opens = output.branch_created && committed && !trunk;
+        let branch = output.branch.clone();
+        let open = format!("Open a pull request with pr_create, head \"{branch}\"");
+        let wait =
+            format!("Wait for CI with workflow_run_status, branch \"{branch}\", wait_seconds 300");
         Ok(Reply::from(output)
-            .next_if(opens, "Open a pull request with pr_create")
-            .next_if(committed, "Wait for CI with workflow_run_status"))
+            .next_if(opens, open)
+            .next_if(committed, wait))
     }
 
     async fn typed(&self, cx: &Cx, input: Input) -> Result<Input, ToolError> {

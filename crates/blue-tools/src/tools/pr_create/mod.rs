@@ -152,7 +152,11 @@ fn reply(pr: &PullRequest, forge: &'static str, existing: bool) -> Reply<Output>
         existing,
         draft: pr.draft,
     });
-    reply.next("Wait for CI with workflow_run_status, then check with pr_verify")
+    let number = pr.number;
+    reply.next(format!(
+        "Wait for CI with workflow_run_status, index {number}, wait_seconds 300; \
+         then check with pr_verify, index {number}"
+    ))
 }
 
 /// An empty text is how some models leave an argument out

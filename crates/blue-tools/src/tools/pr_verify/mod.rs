@@ -210,34 +210,66 @@ fn reply(facts: Facts) -> Reply<Output> {
     let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
     let can_merge = blockers.is_empty();
     let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
+    let todo = !plan.open.is_empty() && facts.is_open();
+    let pr = facts.pr;
+    let (number, base) = (pr.number, &pr.base.branch);
+    let merge = match &pr.head.sha {
+        Some(sha) => format!("pr_merge, index {number}, head_sha {sha}"),
+        None => format!("pr_merge, index {number}"),
+    };
     let steps = [
         (
             has(&[Code::Checking]),
-            "The forge still computes: call pr_verify again with more wait_seconds",
+            format!("The forge still computes: call pr_verify, index {number}, wait_seconds 60"),
         ),
         (
             has(&[Code::ChecksFailed]),
-            "See why checks fail with workflow_run_status",
+            format!("See why checks fail with workflow_run_status, index {number}"),
         ),
         (
             has(&[Code::ChecksPending, Code::ChecksMissing]),
-            "Wait for checks with workflow_run_status, then call pr_verify again",
+            format!(
+                "Wait for checks with workflow_run_status, index {number}, wait_seconds 300; \
+                 then call pr_verify, index {number}"
+            ),
         ),
+        // No commit on the head takes a conflict away: only a merge, which no tool makes.
         (
             has(&[Code::Conflict]),
-            "Resolve the conflict on the head branch (file_write_branch), then call pr_verify again",
+            format!(
+                "Redo the change on a new branch with file_write_branch, base \"{base}\"; \
+                 then pr_create"
+            ),
         ),
         (
-            !plan.open.is_empty() && facts.is_open(),
-            "Items of the test plan are open; they do not stop pr_merge: do and tick them first",
+            has(&[Code::Behind]),
+            format!(
+                "A person must bring the head up to date with `{base}`; then call pr_verify, index {number}"
+            ),
         ),
-        (can_merge, "Merge with pr_merge and this head_sha"),
+        (
+            has(&[Code::Draft]),
+            format!("A person must mark it as ready; then call pr_verify, index {number}"),
+        ),
+        (
+            has(&[Code::Queue]),
+            format!(
+                "A person must put it into the merge queue; pr_verify, index {number}, tells when it is merged"
+            ),
+        ),
+        (
+            todo,
+            "Items of the test plan are open; they do not stop pr_merge: do and tick them first"
+                .to_owned(),
+        ),
         (
             doubts,
-            "The rule may not be read: pr_merge with this head_sha tries it, and the forge refuses what it forbids",
+            format!(
+                "The rule may not be read: {merge} tries it, and the forge refuses what it forbids"
+            ),
         ),
+        (can_merge, format!("Merge with {merge}")),
     ];
-    let pr = facts.pr;
     let mut reply = Reply::from(Output {
         state: rows::pr_state(pr.state),
         mergeable: match facts.mergeability {

@@ -1,7 +1,7 @@
 //! One look at everything that ran for a commit
 
 use blue_core::forge::{
-    ForgeError,
+    ForgeError, ForgeType, glob,
     model::{Check, CheckState, Checks, Page, Run, RunFilter, RunState, Sha, Verdict},
 };
 use futures_util::future;
@@ -17,8 +17,8 @@ const ROWS: usize = 20;
 const LOGS: usize = 3;
 /// Longest name that is told
 const NAME: usize = 100;
-/// Room for rows without a log
-const ROOM: usize = 20_000;
+/// Room for runs without their jobs, and for checks; jobs and logs have as much again
+const ROOM: usize = 15_000;
 
 /// What was asked about
 #[derive(Debug)]
@@ -30,10 +30,24 @@ pub(super) enum Target {
     Run(u64),
 }
 
+impl Target {
+    /// The argument that names it, as advice begins with it
+    pub(super) fn arguments(&self) -> String {
+        match self {
+            Self::Default => String::new(),
+            Self::Branch(name) => format!("branch \"{name}\", "),
+            Self::Commit(rev) => format!("sha {rev}, "),
+            Self::Pr(number) => format!("index {number}, "),
+            Self::Run(id) => format!("run_id {id}, "),
+        }
+    }
+}
+
 /// What that is by now
 #[derive(Debug)]
 pub(super) enum Of {
-    Commit(Sha),
+    /// A commit, and the checks that the base of its pull request demands
+    Commit(Sha, Vec<String>),
     Run(u64),
 }
 
@@ -52,7 +66,12 @@ impl Stateful for Look {
 }
 
 impl Look {
-    fn new(runs: Vec<Run>, checks: Checks) -> Self {
+    fn new(mut runs: Vec<Run>, mut checks: Checks) -> Self {
+        let gone = take_superseded(&mut runs);
+        checks.items.retain(|check| {
+            let of = |run: &Run| !run.html_url.is_empty() && is_below(&check.url, &run.html_url);
+            !gone.iter().any(of)
+        });
         let state = worse(of_runs(&runs), of_checks(&checks));
         Self {
             runs,
@@ -76,6 +95,27 @@ impl Look {
             _ => format!("{done} of {all} {what} have ended"),
         }
     }
+}
+
+/// Take out what a newer run of the same workflow has replaced: it was cancelled for it, or is old
+fn take_superseded(runs: &mut Vec<Run>) -> Vec<Run> {
+    fn of(run: &Run) -> (&str, &str, &str) {
+        (&run.workflow, &run.event, &run.branch)
+    }
+    let newer = |run: &Run, other: &Run| {
+        of(run) == of(other) && (other.number, other.id) > (run.number, run.id)
+    };
+    let old: Vec<u64> = runs
+        .iter()
+        .filter(|run| !run.workflow.is_empty() && runs.iter().any(|other| newer(run, other)))
+        .map(|run| run.id)
+        .collect();
+    runs.extract_if(.., |run| old.contains(&run.id)).collect()
+}
+
+fn is_below(url: &str, folder: &str) -> bool {
+    url.strip_prefix(folder)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn ended(state: RunState) -> bool {
@@ -122,20 +162,24 @@ fn worse(a: State, b: State) -> State {
 pub(super) async fn settle(repo: &Repo, target: Target) -> Result<Of, ToolError> {
     let (forge, id) = (&repo.forge, &repo.id);
     Ok(match target {
-        Target::Default => Of::Commit(forge.resolve(id, "HEAD").await?),
-        Target::Branch(name) => Of::Commit(forge.get_branch(id, &name).await?.sha),
-        Target::Commit(rev) => Of::Commit(forge.resolve(id, &rev).await?),
-        Target::Pr(number) => match forge.get_pr(id, number).await?.head.sha {
-            Some(sha) => Of::Commit(sha),
-            None => {
+        Target::Default => Of::Commit(forge.resolve(id, "HEAD").await?, Vec::new()),
+        Target::Branch(name) => Of::Commit(forge.get_branch(id, &name).await?.sha, Vec::new()),
+        Target::Commit(rev) => Of::Commit(forge.resolve(id, &rev).await?, Vec::new()),
+        Target::Pr(number) => {
+            let pr = forge.get_pr(id, number).await?;
+            let Some(sha) = pr.head.sha else {
                 return Err(ForgeError::NotFound {
                     host: forge.host().clone(),
                     what: format!("the head of pull request #{number} of `{id}`"),
                     status: None,
                 }
                 .into());
-            }
-        },
+            };
+            // Without the rule, what has reported must do.
+            let rule = forge.protection(id, &pr.base.branch).await;
+            let required = rule.map(|rule| rule.required_checks);
+            Of::Commit(sha, required.unwrap_or_default())
+        }
         Target::Run(run) => Of::Run(run),
     })
 }
@@ -147,7 +191,7 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
             let run = repo.forge.get_run(&repo.id, *id).await?;
             Ok(Look::new(vec![run], Checks::default()))
         }
-        Of::Commit(sha) => {
+        Of::Commit(sha, required) => {
             let filter = RunFilter {
                 head_sha: Some(sha.clone()),
                 ..RunFilter::default()
@@ -158,7 +202,13 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
                 repo.forge.checks(&repo.id, sha.as_str()),
             )
             .await;
-            let checks = checks?;
+            let mut checks = checks?;
+            let absent = absent(
+                required,
+                &checks,
+                repo.forge.forge_type() != ForgeType::GitHub,
+            );
+            checks.items.extend(absent);
             let runs = match runs {
                 // Without runs, or without the right to see them, the statuses must do.
                 Err(
@@ -174,6 +224,25 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
     }
 }
 
+/// Required checks that nobody reported yet: CI that has not begun must not look like its end
+fn absent(required: &[String], checks: &Checks, globs: bool) -> Vec<Check> {
+    let is_there = |wanted: &String| {
+        let fits =
+            |context: &str| context == *wanted || globs && glob::matches(wanted, context, &[]);
+        checks.items.iter().any(|check| fits(&check.context))
+    };
+    required
+        .iter()
+        .filter(|wanted| !is_there(wanted))
+        .map(|wanted| Check {
+            context: wanted.clone(),
+            state: CheckState::Pending,
+            description: "required, and not reported yet".to_owned(),
+            url: String::new(),
+        })
+        .collect()
+}
+
 /// Tell what was seen, with what failed and why
 pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) -> Output {
     let source = match seen.runs.first() {
@@ -182,7 +251,7 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
         Some(_) => Source::Runs,
     };
     let sha = match of {
-        Of::Commit(sha) => Some(sha.clone()),
+        Of::Commit(sha, _) => Some(sha.clone()),
         Of::Run(_) => seen.runs.first().and_then(|run| run.head_sha.clone()),
     };
     let explained = of_runs(&seen.runs);
@@ -263,7 +332,10 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Vec<(u64, JobRow)> {
             log: None,
             no_log: None,
         };
-        if n < LOGS {
+        if n < LOGS && job.from_task {
+            let why = "the server does not tell which log is of this job";
+            row.no_log = Some(why.to_owned());
+        } else if n < LOGS {
             match forge.job_log(id, job.id, log::FETCH).await {
                 Ok(tail) => row.log = Some(log::last_lines(&tail.text, tail.cut)),
                 Err(error) => row.no_log = Some(short(&error.to_string())),
@@ -328,6 +400,7 @@ mod tests {
             id: 1,
             number: 1,
             name: "ci".to_owned(),
+            workflow: String::new(),
             event: "push".to_owned(),
             branch: "main".to_owned(),
             head_sha: None,
@@ -369,6 +442,79 @@ mod tests {
             };
             let look = Look::new(runs.iter().map(|r| run(*r)).collect(), checks);
             assert_eq!(look.state, state, "{runs:?} {checks:?}");
+        }
+    }
+
+    #[test]
+    fn a_newer_run_of_the_same_workflow_replaces_the_older() {
+        use RunState as R;
+        let one = |id: u64, workflow: &str, event: &str, branch: &str, state| Run {
+            id,
+            number: id,
+            workflow: workflow.to_owned(),
+            event: event.to_owned(),
+            branch: branch.to_owned(),
+            html_url: format!("https://h/runs/{id}"),
+            ..run(state)
+        };
+        let judged = |runs: Vec<Run>, checks: Checks| {
+            let look = Look::new(runs, checks);
+            let left: Vec<u64> = look.runs.iter().map(|run| run.id).collect();
+            (look.state, left)
+        };
+        let first = || one(1, "ci", "push", "main", R::Cancelled);
+        for (other, state, left) in [
+            (
+                one(2, "ci", "push", "main", R::Success),
+                State::Success,
+                vec![2],
+            ),
+            (
+                one(2, "ci", "push", "main", R::Running),
+                State::Pending,
+                vec![2],
+            ),
+            (
+                one(2, "ci", "push", "main", R::Failure),
+                State::Failure,
+                vec![2],
+            ),
+            (
+                one(2, "lint", "push", "main", R::Success),
+                State::Failure,
+                vec![2, 1],
+            ),
+            (
+                one(2, "ci", "pull_request", "main", R::Success),
+                State::Failure,
+                vec![2, 1],
+            ),
+            (
+                one(2, "ci", "push", "topic", R::Success),
+                State::Failure,
+                vec![2, 1],
+            ),
+            (
+                one(2, "", "push", "main", R::Success),
+                State::Failure,
+                vec![2, 1],
+            ),
+        ] {
+            let told = format!("{other:?}");
+            let seen = judged(vec![other, first()], Checks::default());
+            assert_eq!(seen, (state, left), "{told}");
+        }
+        // Its jobs are checks as well, and as old.
+        let of_run = |id: u64, state| Check {
+            url: format!("https://h/runs/{id}/job/7"),
+            ..check(state)
+        };
+        let second = || one(11, "ci", "push", "main", R::Success);
+        let (red, green) = (CheckState::Failure, CheckState::Success);
+        for (id, state) in [(1, State::Success), (11, State::Failure)] {
+            let items = vec![of_run(id, red), of_run(12, green)];
+            let seen = judged(vec![second(), first()], Checks { items });
+            assert_eq!(seen, (state, vec![11]), "{id}");
         }
     }
 }

@@ -138,6 +138,11 @@ impl Tool for WorkflowRunStatus {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let target = target(&input)?;
+        let asked = target.arguments();
+        let pr = match target {
+            Target::Pr(number) => Some(number),
+            _ => None,
+        };
         let wait = input.wait_seconds.unwrap_or(0);
         if wait > LONGEST {
             let message = format!("`wait_seconds` is {wait}, but at most {LONGEST}");
@@ -162,16 +167,17 @@ impl Tool for WorkflowRunStatus {
         .await?;
         let waited = (wait > 0).then(|| timer.elapsed().as_secs());
         let output = look::tell(&repo, seen, &of, waited).await;
-        let (state, is_pr) = (output.state, input.index.is_some());
-        Ok(Reply::from(output)
-            .next_if(
-                state == State::Pending,
-                "Wait with workflow_run_status, wait_seconds 300",
-            )
-            .next_if(
-                state == State::Success && is_pr,
-                "Judge the pull request with pr_verify",
-            ))
+        let state = output.state;
+        let mut reply = Reply::from(output).next_if(
+            state == State::Pending,
+            format!("Wait with workflow_run_status, {asked}wait_seconds 300"),
+        );
+        if let (State::Success, Some(number)) = (state, pr) {
+            reply = reply.next(format!(
+                "Judge the pull request with pr_verify, index {number}"
+            ));
+        }
+        Ok(reply)
     }
 
     fn page(output: &Output, page: &mut Page) {

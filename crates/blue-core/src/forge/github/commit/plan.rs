@@ -9,6 +9,7 @@ use crate::forge::{
 };
 
 const PLAIN: &str = "100644";
+const LINK: &str = "120000";
 
 /// One entry of the new tree
 #[derive(Debug)]
@@ -76,8 +77,11 @@ impl Plan {
         expect: &Expect,
     ) -> Result<()> {
         let current = place.file(path)?;
-        check(path, expect, current.map(|c| c.0))?;
+        expect.hold(path, current.map(|c| c.0))?;
         place.nothing_above(path)?;
+        if current.is_some_and(|(_, mode)| mode == LINK) {
+            return Err(is_a_link(path));
+        }
         let sha = blob_id(content, ObjectFormat::Sha1);
         if current.is_none_or(|(present, _)| *present != sha) {
             let mode = current.map_or(PLAIN, |(_, mode)| mode);
@@ -89,7 +93,7 @@ impl Plan {
 
     fn delete(&mut self, place: &Place<'_>, path: &str, expect: &Expect) -> Result<()> {
         let current = place.file(path)?;
-        check(path, expect, current.map(|c| c.0))?;
+        expect.hold(path, current.map(|c| c.0))?;
         let Some((_, mode)) = current else {
             return Err(place.forge.not_found(format!("file `{path}`")));
         };
@@ -106,7 +110,7 @@ impl Plan {
         expect: &Expect,
     ) -> Result<()> {
         let current = place.file(from)?;
-        check(from, expect, current.map(|c| c.0))?;
+        expect.hold(from, current.map(|c| c.0))?;
         let Some((sha, mode)) = current else {
             return Err(place.forge.not_found(format!("file `{from}`")));
         };
@@ -119,6 +123,9 @@ impl Plan {
         }
         if !to.starts_with(&format!("{from}/")) {
             place.nothing_above(to)?;
+        }
+        if content.is_some() && mode == LINK {
+            return Err(is_a_link(from));
         }
         self.step(from, mode, Source::Gone);
         let (source, sha) = match content {
@@ -146,6 +153,14 @@ impl Plan {
             path: path.to_owned(),
             sha,
         });
+    }
+}
+
+/// The new text would become where the link points to
+fn is_a_link(path: &str) -> ForgeError {
+    ForgeError::Invalid {
+        message: format!("`{path}` is a symlink, not a file: write to what it points at"),
+        status: None,
     }
 }
 
@@ -185,25 +200,4 @@ impl<'a> Place<'a> {
         }
         Ok(())
     }
-}
-
-fn check(path: &str, expect: &Expect, current: Option<&Sha>) -> Result<()> {
-    let message = match (expect, current) {
-        (Expect::Absent, Some(current)) => format!("`{path}` exists already, as {current}"),
-        (Expect::Blob(wanted), Some(current)) if wanted != current => {
-            format!("`{path}` has changed: it is {current} now, not {wanted}")
-        }
-        (Expect::Blob(wanted), None) => {
-            format!("`{path}` is gone; it was expected to be {wanted}")
-        }
-        _ => return Ok(()),
-    };
-    Err(ForgeError::Conflict {
-        kind: ConflictKind::StaleFile {
-            path: path.to_owned(),
-            current: current.cloned(),
-        },
-        message,
-        status: None,
-    })
 }

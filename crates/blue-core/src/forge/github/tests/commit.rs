@@ -82,7 +82,6 @@ async fn many_changes_are_one_commit_and_modes_are_kept() {
     );
     let changes = vec![
         write("run.sh", b"new"),
-        write("ln", b"elsewhere"),
         write("d/new.bin", &[0, 255]),
         FileChange::Delete {
             path: "a.txt".to_owned(),
@@ -109,7 +108,6 @@ async fn many_changes_are_one_commit_and_modes_are_kept() {
         written,
         [
             ("run.sh", &id(b"new")),
-            ("ln", &id(b"elsewhere")),
             ("d/new.bin", &id(&[0, 255])),
             ("e/y.txt", &id(b"x")),
         ]
@@ -118,7 +116,6 @@ async fn many_changes_are_one_commit_and_modes_are_kept() {
         fake.sent(TREES),
         json!({"base_tree": B, "tree": [
             {"path": "run.sh", "mode": "100755", "type": "blob", "content": "new"},
-            {"path": "ln", "mode": "120000", "type": "blob", "content": "elsewhere"},
             {"path": "d/new.bin", "mode": "100644", "type": "blob", "sha": A},
             {"path": "a.txt", "mode": "100644", "type": "blob", "sha": null},
             {"path": "d/x.txt", "mode": "100644", "type": "blob", "sha": null},
@@ -414,4 +411,25 @@ async fn a_branch_that_was_not_listed_is_not_looked_up() {
     let last = fake.seen().pop().unwrap();
     assert_eq!(last.call, "PATCH /repos/o/r/git/refs/heads/new");
     assert_eq!(last.body["force"], false);
+}
+
+/// What is written to a link would become where it points to
+#[tokio::test]
+async fn a_link_is_moved_and_deleted_but_not_written() {
+    let moved = |content: Option<&[u8]>| FileChange::Rename {
+        from: "ln".to_owned(),
+        to: "other".to_owned(),
+        content: content.map(<[u8]>::to_vec),
+        expect: Expect::Any,
+    };
+    for change in [write("ln", b"elsewhere"), moved(Some(b"elsewhere"))] {
+        let fake = world().await;
+        let error = commit(&fake, &opts(vec![change])).await.unwrap_err();
+        let told = error.to_string();
+        assert!(matches!(error, ForgeError::Invalid { .. }), "{told}");
+        assert!(told.contains("`ln` is a symlink"), "{told}");
+    }
+    let fake = world().await;
+    commit(&fake, &opts(vec![moved(None)])).await.unwrap();
+    assert_eq!(fake.sent(TREES)["tree"][1]["mode"], "120000");
 }

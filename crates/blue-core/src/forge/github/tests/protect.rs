@@ -51,6 +51,7 @@ async fn all_three_sources_are_one() {
         Protection {
             protected: true,
             required_approvals: 2,
+            requires_pr: true,
             push_whitelist: Some(vec![
                 "mona".to_owned(),
                 "@core".to_owned(),
@@ -105,4 +106,43 @@ async fn a_missing_branch_may_still_have_rules() {
     assert!(forge.protection(&repo(), "main").await.unwrap().protected);
     let error = forge.protection(&repo(), "main").await.unwrap_err();
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_rule_without_approvals_may_still_refuse_a_push() {
+    let ruled = |rules: Value, classic: Option<Value>| async move {
+        let fake = Fake::start().await;
+        fake.json(BRANCH, &branch(true)).json(RULES, &rules);
+        match classic {
+            Some(classic) => fake.json(CLASSIC, &classic),
+            None => fake.on(CLASSIC, [message(404, "Branch not protected")]),
+        };
+        let found = github(&fake).protection(&repo(), "main").await.unwrap();
+        assert_eq!(found.required_approvals, 0);
+        found.requires_pr
+    };
+    for (kind, refuses) in [
+        ("pull_request", true),
+        ("required_status_checks", true),
+        ("merge_queue", true),
+        ("update", true),
+        ("deletion", false),
+        ("non_fast_forward", false),
+    ] {
+        assert_eq!(
+            ruled(json!([{"type": kind}]), None).await,
+            refuses,
+            "{kind}"
+        );
+    }
+    let reviews = json!({"required_pull_request_reviews": {"required_approving_review_count": 0}});
+    assert!(ruled(json!([]), Some(reviews)).await);
+    // Checks bind the admin who reads this only where they are told to.
+    for bound in [true, false] {
+        let checks = json!({
+            "required_status_checks": {"strict": false, "contexts": ["ci"]},
+            "enforce_admins": {"enabled": bound},
+        });
+        assert_eq!(ruled(json!([]), Some(checks)).await, bound);
+    }
 }
