@@ -11,7 +11,7 @@ use blue_core::{
         allow::BadAllow,
         git_url::GitUrlError,
         model::{BadName, Host},
-        open::OpenError,
+        open::{Ask, OpenError},
         token::{Binding, HostsError, TokenError},
     },
     git::GitError,
@@ -274,7 +274,7 @@ impl From<OpenError> for ToolError {
             ),
             OpenError::NoRepository { .. } => (
                 ErrorCode::NoForge,
-                "name the owner and the repository, or run it in a clone",
+                "name the owner and the repository, or run it in a clone that has a remote",
             ),
             OpenError::OtherForge { .. } => (ErrorCode::NotAllowed, "leave the host out"),
             OpenError::Ambiguous { .. } => (ErrorCode::Ambiguous, "name the host"),
@@ -292,6 +292,35 @@ impl From<OpenError> for ToolError {
             OpenError::Url { .. } => (ErrorCode::Invalid, GIT_URL_HINT),
         };
         Self::of(code, error).with_hint(hint)
+    }
+}
+
+impl ToolError {
+    /// The same for a call of a tool, where no remote can be named
+    pub(crate) fn of_call(error: OpenError, ask: &Ask) -> Self {
+        let forge = "or write `forge:` into `.blue/config.yaml`";
+        let (owner, name) = (ask.owner.is_some(), ask.name.is_some());
+        let hint = match &error {
+            OpenError::Remotes { .. } if owner && name => format!("name the `host` too, {forge}"),
+            OpenError::Remotes { .. } => {
+                format!("name the repository with `owner` and `name`, {forge}")
+            }
+            OpenError::Local { .. } => "only a remote on a server has one; name the repository \
+                                        with `owner` and `name`"
+                .to_owned(),
+            OpenError::NoRepository { .. } if owner || name => {
+                let half = if owner { "owner" } else { "name" };
+                let message = format!("only the {half} of the repository is named");
+                return Self::new(ErrorCode::NoForge, message)
+                    .with_hint("name it with `owner` and `name`");
+            }
+            OpenError::NoRepository { .. } => "name it with `owner` and `name`, or run it in a \
+                                               clone that has a remote"
+                .to_owned(),
+            OpenError::Ambiguous { .. } => "name the `host`".to_owned(),
+            _ => return error.into(),
+        };
+        Self::from(error).with_hint(hint)
     }
 }
 

@@ -1,14 +1,14 @@
 //! `pr_list`
 
-use blue_core::forge::model::{Page as Part, PrFilter, PrStateFilter};
+use blue_core::forge::model::{PrFilter, PrStateFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Cx, Effect, Page, Reply, Style, Tool, ToolError,
-    args::RepoArgs,
+    args::{self, RepoArgs},
     reply::{MAX_BYTES, fit},
-    rows::PrRow,
+    rows::{PrRow, more},
 };
 
 #[derive(Debug)]
@@ -35,10 +35,10 @@ pub struct Input {
     #[schemars(description = "")]
     pub base: Option<String>,
     /// Page, from 1
-    #[arg(long)]
+    #[arg(long, value_parser = args::page())]
     pub page: Option<u32>,
-    /// Rows per page, 30 if left out
-    #[arg(long)]
+    /// Rows per page, at most 100 [default: 30]
+    #[arg(long, value_parser = args::limit())]
     pub limit: Option<u32>,
 }
 
@@ -85,13 +85,13 @@ impl Tool for PrList {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let given = |text: Option<String>| text.filter(|t| !t.is_empty());
+        let part = args::part(input.page, input.limit)?;
         let filter = PrFilter {
             state: input.state.into(),
             head: given(input.head),
             base: given(input.base),
         };
         let repo = cx.repo(&input.repo).await?;
-        let part = Part::new(input.page.unwrap_or(1), input.limit.unwrap_or(30));
         let list = repo.forge.list_prs(&repo.id, &filter, part).await?;
         let mut prs: Vec<PrRow> = list.items.into_iter().map(PrRow::from).collect();
         let cut = fit(&mut prs, MAX_BYTES - 1_000);
@@ -112,5 +112,6 @@ impl Tool for PrList {
         }
         let rows = output.prs.iter().map(PrRow::cells);
         page.table(PrRow::HEAD, rows.collect());
+        more(page, output.prs.len(), output.total, output.next_page);
     }
 }

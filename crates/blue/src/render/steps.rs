@@ -6,8 +6,10 @@ use blue_tools::{AnyTool, ToolError, tools};
 use clap::{Arg, ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-/// Options that go on with what another call was about
+/// Options that go on with what another call was about, unless it is named by place
 const FOLLOW: &[(&str, &str)] = &[("index", "index"), ("head", "branch")];
+/// Options without which another call would be about something else
+const CARRY: &[(&str, &str)] = &[("rev", "rev"), ("rev", "branch")];
 
 /// What is known about the call that advice follows, so that it need not be typed again
 #[derive(Debug, Clone, Default)]
@@ -47,22 +49,36 @@ impl Known {
         }
     }
 
-    /// The arguments of `tool` that are known
-    fn arguments(&self, tool: &dyn AnyTool) -> Vec<String> {
+    /// The arguments of `tool` that are known; `said` ones are given beside it
+    fn arguments(&self, tool: &dyn AnyTool, said: &[(String, String)]) -> Vec<String> {
         let command = tool.command();
-        let known = |arg: &Arg| self.values.get(arg.get_id().as_str());
+        let value = |arg: &Arg| {
+            let id = arg.get_id().as_str();
+            let said = said.iter().find(|(name, _)| name == id);
+            said.map(|(_, value)| value).or_else(|| self.values.get(id))
+        };
         let places: Vec<String> = command
             .get_positionals()
-            .map_while(known)
+            .map_while(value)
             .map(|value| quoted(value))
             .collect();
-        let option = FOLLOW.iter().find_map(|(id, known)| {
-            let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
-            let value = self.values.get(*known)?;
-            Some(format!("--{} {}", spelled(arg)?, quoted(value)))
-        });
-        let option = option.filter(|_| places.is_empty());
-        places.into_iter().chain(option).collect()
+        let follow = |list: &[(&str, &str)]| {
+            list.iter().find_map(|(id, known)| {
+                let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
+                let value = self.values.get(*known)?;
+                let new = said.iter().all(|(name, _)| name != id);
+                new.then(|| Some(format!("--{} {}", spelled(arg)?, quoted(value))))?
+            })
+        };
+        let option = follow(FOLLOW).filter(|_| places.is_empty());
+        let mut all: Vec<String> = places.into_iter().chain(option).collect();
+        all.extend(follow(CARRY));
+        for (id, value) in said {
+            let arg = command.get_opts().find(|arg| arg.get_id() == id.as_str());
+            let long = arg.and_then(spelled);
+            all.extend(long.map(|long| format!("--{long} {}", quoted(value))));
+        }
+        all
     }
 
     /// A failure as a person reads it: commands and options where a model is told of tools
@@ -71,7 +87,9 @@ impl Known {
         let message = typed(&error.chain().join(": "), self);
         let mut said = ToolError::new(error.code, message);
         said.hint = error.hint.map(|hint| {
-            let mut hint = typed(&hint, self);
+            let mut hint = typed(&hint, self)
+                .replace("`owner` and `name`", "`-R OWNER/NAME`")
+                .replace("the `host`", "the host, `-R HOST/OWNER/NAME`");
             for arg in tool.command().get_arguments() {
                 if let Some(long) = arg.get_long() {
                     hint = hint.replace(&format!("`{}`", arg.get_id()), &format!("`--{long}`"));
@@ -88,27 +106,39 @@ pub(crate) fn typed(text: &str, known: &Known) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;
+    let mut named: Option<&dyn AnyTool> = None;
     while let Some(word) = words.get(at) {
         at += 1;
         let Some((before, tool, after)) = tool_in(word) else {
-            out.push((*word).to_owned());
+            let option = named.and_then(|tool| option_in(tool, word));
+            out.push(option.unwrap_or_else(|| (*word).to_owned()));
             continue;
         };
-        let mut call = vec![format!("blue {} {}", tool.noun(), tool.verb())];
-        call.extend(known.arguments(tool));
+        named = Some(tool);
+        let mut said = Vec::new();
         let mut end = after.to_owned();
         // Only what follows at once belongs to it.
         while matches!(end.as_str(), "" | ",")
-            && let Some((argument, rest, used)) = argument(tool, &words[at..])
+            && let Some((id, value, rest, used)) = argument(tool, &words[at..])
         {
-            call.push(argument);
+            said.push((id, value));
             end = rest;
             at += used;
         }
+        let mut call = vec![format!("blue {} {}", tool.noun(), tool.verb())];
+        call.extend(known.arguments(tool, &said));
         call.extend(known.repository.clone());
         out.push(format!("{before}`{}`{end}", call.join(" ")));
     }
     out.join(" ")
+}
+
+/// An argument of the tool that was named last, as it is typed: `` `page`; `` is `` `--page`; ``
+fn option_in(tool: &dyn AnyTool, word: &str) -> Option<String> {
+    let (name, after) = word.strip_prefix('`')?.split_once('`')?;
+    let command = tool.command();
+    let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
+    Some(format!("`--{}`{after}", spelled(arg)?))
 }
 
 /// A tool's name in a word, and what is around it
@@ -124,8 +154,8 @@ fn tool_in(word: &str) -> Option<(&str, &'static dyn AnyTool, &str)> {
     ))
 }
 
-/// `page=2` or `page 2` as it is typed, the punctuation after it, and how many words it took
-fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize)> {
+/// Name and value of `page=2` or `page 2`, the punctuation after it, and how many words it took
+fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, String, usize)> {
     let first = words.first()?.trim_start_matches(['`', '(']);
     let (name, value, used) = match first.split_once('=') {
         Some((name, value)) => (name, value, 1),
@@ -135,9 +165,11 @@ fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, usize
     let rest = value[bare.len()..].replace(['`', ')'], "");
     let bare = bare.trim_matches('"');
     let command = tool.command();
-    let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
-    let typed = format!("--{} {}", spelled(arg)?, quoted(bare));
-    Some((typed, rest, used))
+    let is_it = |arg: &&Arg| arg.get_id() == name || arg.get_long() == Some(name);
+    // Two words may be a sentence about what has a place.
+    let placed = command.get_positionals().filter(|_| used == 1);
+    let arg = command.get_opts().chain(placed).find(is_it)?;
+    Some((arg.get_id().to_string(), bare.to_owned(), rest, used))
 }
 
 /// The shortest way to type an option
@@ -179,6 +211,14 @@ mod tests {
                 "Wait with `blue workflow run-status --wait 300`; then `blue pr verify`.",
             ),
             ("branch_list nope=1", "`blue branch list` nope=1"),
+            (
+                "call pr_verify again with more `wait_seconds`.",
+                "call `blue pr verify` again with more `--wait`.",
+            ),
+            (
+                "change it by file_write_branch `edits`",
+                "change it by `blue file write-branch` `--edit`",
+            ),
         ] {
             assert_eq!(typed(step, &Known::default()), said);
         }
@@ -203,7 +243,16 @@ mod tests {
         let read = known("file_read", &["it's.md", "--ref", "topic"]);
         assert_eq!(
             typed("Get the rest with file_read, lines 9-", &read),
-            r"Get the rest with `blue file read 'it'\''s.md' --lines 9-`"
+            r"Get the rest with `blue file read 'it'\''s.md' --ref topic --lines 9-`"
+        );
+        assert_eq!(
+            typed("Use dir_list path=docs ref=main.", &read),
+            "Use `blue dir list docs --ref main`."
+        );
+        let deleted = known("file_delete", &["docs/a.md", "-b", "topic"]);
+        assert_eq!(
+            typed("dir_list path=docs shows more", &deleted),
+            "`blue dir list docs --ref topic` shows more"
         );
         let written = known("file_write_branch", &["a.md", "--branch", "topic"]);
         assert_eq!(

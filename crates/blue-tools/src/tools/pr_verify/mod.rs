@@ -205,7 +205,7 @@ fn reply(facts: Facts) -> Reply<Output> {
     let steps = [
         (
             has(&[Code::Checking]),
-            "The forge still computes: call pr_verify again with more wait_seconds",
+            "The forge still computes: call pr_verify again with more `wait_seconds`",
         ),
         (
             has(&[Code::ChecksFailed]),
@@ -223,7 +223,6 @@ fn reply(facts: Facts) -> Reply<Output> {
             !plan.open.is_empty() && facts.is_open(),
             "Items of the test plan are open; they do not stop pr_merge: do and tick them first",
         ),
-        (can_merge, "Merge with pr_merge and this head_sha"),
     ];
     let pr = facts.pr;
     let mut reply = Reply::from(Output {
@@ -257,6 +256,9 @@ fn reply(facts: Facts) -> Reply<Output> {
     });
     for (sensible, step) in steps {
         reply = reply.next_if(sensible, step);
+    }
+    if let Some(sha) = reply.result.head_sha.clone().filter(|_| can_merge) {
+        reply = reply.next(format!("Merge with pr_merge, head_sha {sha}"));
     }
     reply
 }

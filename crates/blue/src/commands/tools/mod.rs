@@ -9,7 +9,7 @@ use std::{
 };
 
 use blue_core::{clock::SystemClock, forge::open::Forges};
-use blue_tools::{Effect, ToolError};
+use blue_tools::ToolError;
 pub(crate) use tree::{Call, Limits, augment, by_name, nouns};
 
 use super::{Cx, Stop};
@@ -20,11 +20,16 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let news = News::default();
     let told = news.clone();
     let tools = open(cx, &limits)?
+        .raw(cx.screen.takes_bytes())
         .with_piped(piped)
         .on_progress(move |progress| told.tell(progress));
     // What is refused anyway is not asked about.
-    if tool.effect() == Effect::Destroy && !limits.read_only && !limits.yes {
-        consent::ask(cx, &tools, tool, &args).await?;
+    if consent::is_needed(tool, &args) && !limits.read_only && !limits.yes {
+        let asked = consent::ask(cx, &tools, tool, &args).await;
+        asked.map_err(|stop| match stop {
+            Stop::Failed(error) => Stop::Failed(Known::of(tool, &args).reword(tool, error)),
+            other => other,
+        })?;
     }
     let answer = tokio::select! {
         answer = cx.screen.wait(tool.call_args(&tools, &args), &news) => answer,

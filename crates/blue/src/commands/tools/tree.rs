@@ -81,7 +81,7 @@ impl Call {
             .copied()
             .find(|tool| tool.noun() == noun && tool.verb() == verb)?;
         Some(Limits::from_arg_matches(args).map(|mut limits| {
-            limits.yes = tool.effect() == Effect::Destroy && args.get_flag("yes");
+            limits.yes = takes_away(tool) && args.get_flag("yes");
             Self {
                 tool,
                 args: args.clone(),
@@ -108,6 +108,11 @@ pub(crate) fn by_name(command: Command, argv: &[OsString], names: &[String]) -> 
         group = group.mut_subcommand(&verb, |tool| tool.mut_arg(name, |arg| arg.long(long)));
     }
     Some(command.mut_subcommand(noun, |_| group))
+}
+
+/// Whether a call of it may take something away
+fn takes_away(tool: &dyn AnyTool) -> bool {
+    tool.effect() == Effect::Destroy || !tool.removes().is_empty()
 }
 
 fn list(text: &str) -> Result<Allow, BadAllow> {
@@ -140,7 +145,7 @@ fn verbs(group: Command) -> Command {
         .arg_required_else_help(true);
     for tool in tools::ALL.iter().filter(|tool| tool.noun() == noun) {
         let mut verb = for_people(tool.command());
-        if tool.effect() == Effect::Destroy {
+        if takes_away(*tool) {
             verb = verb.arg(
                 Arg::new("yes")
                     .long("yes")
