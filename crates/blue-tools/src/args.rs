@@ -5,7 +5,6 @@ use blue_core::forge::{
     model::{Host, Page},
     open::Ask,
 };
-use clap::builder::RangedU64ValueParser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -113,13 +112,21 @@ impl RepoArgs {
 const MOST_ROWS: u32 = 100;
 
 /// `--page` on the command line
-pub(crate) fn page() -> RangedU64ValueParser<u32> {
-    RangedU64ValueParser::new().range(1..)
+pub(crate) fn page(typed: &str) -> Result<u32, String> {
+    match typed.parse() {
+        Ok(0) => Err("pages are counted from 1".to_owned()),
+        Ok(page) => Ok(page),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// `--limit` on the command line
-pub(crate) fn limit() -> RangedU64ValueParser<u32> {
-    RangedU64ValueParser::new().range(1..=MOST_ROWS.into())
+pub(crate) fn limit(typed: &str) -> Result<u32, String> {
+    match typed.parse() {
+        Ok(rows) if (1..=MOST_ROWS).contains(&rows) => Ok(rows),
+        Ok(_) => Err(format!("it must be from 1 to {MOST_ROWS}")),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The part of a list that was asked for: `page` from 1, `limit` 30 unless said

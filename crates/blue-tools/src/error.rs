@@ -457,7 +457,7 @@ fn forge_hint(error: &ForgeError) -> Option<String> {
             "check the spelling; a forge also says this of what the token may not see, and of an \
              empty repository or a part of it that is switched off"
         }
-        ForgeError::Unauthorized { host, .. } => return Some(token_hint(host)),
+        ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
         ForgeError::Forbidden { .. } => {
             "`blue forge status` shows the user, the token's scopes and the rights in the repository"
         }
@@ -540,13 +540,18 @@ fn rate_hint(after: Option<Duration>) -> String {
     }
 }
 
-fn token_hint(host: &Host) -> String {
+fn token_hint(host: &Host, sent: bool) -> String {
     let names = if host.as_str() == "github.com" {
         "`GITHUB_TOKEN`"
     } else {
         "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
     };
-    format!("the token may be wrong, expired or revoked; set {names}, or an entry in `hosts.yaml`")
+    let why = if sent {
+        "the token may be wrong, expired or revoked"
+    } else {
+        "none was sent"
+    };
+    format!("{why}; set {names}, or an entry in `hosts.yaml`")
 }
 
 fn trust_hint(host: &str) -> String {
@@ -641,18 +646,20 @@ mod tests {
                 ForgeError::Unauthorized {
                     host: host(),
                     message: said(),
+                    sent: false,
                 },
                 "unauthorized",
-                Some("`FORGEJO_TOKEN`"),
+                Some("none was sent; set `FORGEJO_TOKEN`"),
                 false,
             ),
             (
                 ForgeError::Unauthorized {
                     host: Host::parse("github.com").unwrap(),
                     message: said(),
+                    sent: true,
                 },
                 "unauthorized",
-                Some("set `GITHUB_TOKEN`"),
+                Some("revoked; set `GITHUB_TOKEN`"),
                 false,
             ),
             (
@@ -942,6 +949,38 @@ mod tests {
                 "{error:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_call_is_told_what_a_call_can_name() {
+        let ask = |owner: Option<&str>, name: Option<&str>| Ask {
+            owner: owner.map(str::to_owned),
+            name: name.map(str::to_owned),
+            ..Ask::default()
+        };
+        let remotes = || OpenError::Remotes {
+            remotes: vec!["a".to_owned(), "b".to_owned()],
+        };
+        let local = || OpenError::Local {
+            remote: "a".to_owned(),
+        };
+        let none = || OpenError::NoRepository { cwd: "x".into() };
+        for (error, ask, hint) in [
+            (remotes(), ask(None, None), "`owner` and `name`"),
+            (remotes(), ask(Some("a"), Some("b")), "`host`"),
+            (local(), ask(None, None), "`owner` and `name`"),
+            (none(), ask(None, None), "clone"),
+            (none(), ask(Some("a"), None), "`owner` and `name`"),
+        ] {
+            let error = ToolError::of_call(error, &ask);
+            let said = error.hint.clone().unwrap_or_default();
+            assert!(
+                said.contains(hint) && !said.contains("--remote"),
+                "{error:?}"
+            );
+        }
+        let half = ToolError::of_call(none(), &ask(None, Some("b")));
+        assert_eq!(half.message, "only the name of the repository is named");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Input {
     #[schemars(description = "Branch, tag or commit")]
     pub rev: Option<String>,
     /// Page of a directory that is too large for one answer, from 1
-    #[arg(long, value_parser = args::page())]
+    #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
 }
 

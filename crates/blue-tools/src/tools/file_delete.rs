@@ -121,6 +121,6 @@ fn what_there_is(path: &str) -> String {
         Some((folder, _)) if !folder.contains(char::is_whitespace) => {
             format!("dir_list path={folder} shows what there is")
         }
-        _ => "dir_list path=. shows what there is".to_owned(),
+        _ => "dir_list path=/ shows what there is".to_owned(),
     }
 }

@@ -80,7 +80,7 @@ async fn a_clean_one_can_be_merged(cx: Cx) -> Result<()> {
             "draft": false, "conflicts": false, "behind": false,
             "test_plan": {"total": 0, "done": 0, "open": []},
             "blockers": [], "can_merge": true,
-            "next_steps": ["Merge with pr_merge and this head_sha"],
+            "next_steps": [format!("Merge with pr_merge, head_sha {head}")],
         })
     );
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blue_tools::{AnyTool, ToolError, tools};
+use blue_tools::{AnyTool, ToolError, rows::short, tools};
 use clap::{Arg, ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
@@ -76,7 +76,7 @@ impl Known {
         for (id, value) in said {
             let arg = command.get_opts().find(|arg| arg.get_id() == id.as_str());
             let long = arg.and_then(spelled);
-            all.extend(long.map(|long| format!("--{long} {}", quoted(value))));
+            all.extend(long.map(|long| format!("--{long} {}", quoted(id_start(value)))));
         }
         all
     }
@@ -172,6 +172,12 @@ fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<(String, String, Strin
     Some((arg.get_id().to_string(), bare.to_owned(), rest, used))
 }
 
+/// As much of an object id as need be typed; any other value whole
+fn id_start(value: &str) -> &str {
+    let is_id = matches!(value.len(), 40 | 64) && value.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_id { short(value) } else { value }
+}
+
 /// The shortest way to type an option
 fn spelled(arg: &Arg) -> Option<&str> {
     let others = arg.get_visible_aliases().unwrap_or_default();
@@ -235,6 +241,13 @@ mod tests {
         assert_eq!(
             typed("Merge with pr_merge", &verified),
             "Merge with `blue pr merge 12 --repo acme/site`"
+        );
+        assert_eq!(
+            typed(
+                &format!("Use pr_merge, head_sha {}", "ab".repeat(20)),
+                &verified
+            ),
+            "Use `blue pr merge 12 --head-sha ababababab --repo acme/site`"
         );
         assert_eq!(
             typed("Wait with workflow_run_status", &verified),

@@ -42,7 +42,7 @@ pub struct Input {
     #[schemars(description = "Branch, tag or commit")]
     pub rev: Option<String>,
     /// Only these: `10-40`, `10-`, or `-20` for the last 20
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = lines::typed)]
     #[schemars(description = "10-40, 10-, or -20 for the last 20")]
     pub lines: Option<String>,
 }
