@@ -1,6 +1,7 @@
 //! Arguments that many tools share
 
 use blue_core::forge::{
+    git_url::GitUrl,
     model::{Host, Page},
     open::Ask,
 };
@@ -23,7 +24,7 @@ pub struct RepoArgs {
     #[arg(long)]
     #[schemars(skip)]
     pub host: Option<String>,
-    /// All of these at once
+    /// All of these at once, or its URL
     #[arg(
         short = 'R',
         long = "repo",
@@ -48,6 +49,17 @@ impl RepoArgs {
         }
     }
 
+    /// Whether the repository is to be found
+    pub(crate) fn is_left_out(&self) -> bool {
+        let Self {
+            owner,
+            name,
+            host,
+            whole,
+        } = self;
+        [owner, name, host, whole].iter().all(|part| part.is_none())
+    }
+
     pub(crate) fn ask(&self) -> Result<Ask, ToolError> {
         let (host, owner, name) = match &self.whole {
             None => (
@@ -56,6 +68,17 @@ impl RepoArgs {
                 self.name.as_deref(),
             ),
             Some(whole) => {
+                // `host:3000/owner/name` is no URL, though git would read a path into it.
+                if (whole.contains("://") || whole.contains('@'))
+                    && let GitUrl::Hosted(url) = GitUrl::parse(whole)?
+                {
+                    return Ok(Ask {
+                        host: Some(url.host()),
+                        owner: Some(url.owner().to_owned()),
+                        name: Some(url.repo().to_owned()),
+                        remote: None,
+                    });
+                }
                 let parts: Vec<&str> = whole.split('/').collect();
                 match parts[..] {
                     [owner, name] => (None, Some(owner), Some(name)),
@@ -65,7 +88,7 @@ impl RepoArgs {
                             ErrorCode::Usage,
                             format!("`{whole}` is not a repository"),
                         )
-                        .with_hint("write `owner/name`, or `host/owner/name`"));
+                        .with_hint("write `owner/name`, `host/owner/name` or its URL"));
                     }
                 }
             }
@@ -87,6 +110,24 @@ impl RepoArgs {
 
 /// Most rows in one answer; no forge gives more in one page
 const MOST_ROWS: u32 = 100;
+
+/// `--page` on the command line
+pub(crate) fn page(typed: &str) -> Result<u32, String> {
+    match typed.parse() {
+        Ok(0) => Err("pages are counted from 1".to_owned()),
+        Ok(page) => Ok(page),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// `--limit` on the command line
+pub(crate) fn limit(typed: &str) -> Result<u32, String> {
+    match typed.parse() {
+        Ok(rows) if (1..=MOST_ROWS).contains(&rows) => Ok(rows),
+        Ok(_) => Err(format!("it must be from 1 to {MOST_ROWS}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
 
 /// The part of a list that was asked for: `page` from 1, `limit` 30 unless said
 pub(crate) fn part(page: Option<u32>, limit: Option<u32>) -> Result<Page, ToolError> {

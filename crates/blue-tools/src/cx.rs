@@ -51,6 +51,7 @@ pub struct Cx {
     clock: Arc<dyn Clock>,
     cwd: PathBuf,
     read_only: bool,
+    raw: bool,
     listener: Option<Listener>,
     piped: Option<Piped>,
     notices: Arc<Mutex<Vec<String>>>,
@@ -72,6 +73,7 @@ impl Cx {
             clock,
             cwd: cwd.into(),
             read_only: false,
+            raw: false,
             listener: None,
             piped: None,
             notices: Arc::default(),
@@ -82,6 +84,13 @@ impl Cx {
     #[must_use]
     pub fn read_only(mut self, only: bool) -> Self {
         self.read_only = only;
+        self
+    }
+
+    /// What is read goes to a file or a program: bytes as they are, and all of them
+    #[must_use]
+    pub fn raw(mut self, raw: bool) -> Self {
+        self.raw = raw;
         self
     }
 
@@ -104,12 +113,11 @@ impl Cx {
 
     /// Find and open the repository that was named, if it is allowed
     pub async fn repo(&self, args: &RepoArgs) -> Result<Repo, ToolError> {
-        let opened = self.opener.open(&args.ask()?).await?;
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = args.ask()?;
+        let opened = self.opener.open(&ask).await;
+        let opened = opened.map_err(|error| ToolError::of_call(error, &ask))?;
         for notice in opened.notices {
-            if !notices.contains(&notice) {
-                notices.push(notice);
-            }
+            self.note(notice);
         }
         Ok(Repo {
             forge: opened.forge,
@@ -131,6 +139,11 @@ impl Cx {
         self.read_only
     }
 
+    /// Whether bytes are wanted rather than something to look at
+    pub fn is_raw(&self) -> bool {
+        self.raw
+    }
+
     /// Tell how far the call has come; nobody may be listening
     pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         if let Some(listener) = &self.listener {
@@ -150,7 +163,15 @@ impl Cx {
         })
     }
 
-    /// What was noticed while opening forges, each thing once
+    /// Say something beside the answer, once
+    pub fn note(&self, notice: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&notice) {
+            notices.push(notice);
+        }
+    }
+
+    /// What was noticed, each thing once
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -11,7 +11,7 @@ use blue_core::{
         allow::BadAllow,
         git_url::GitUrlError,
         model::{BadName, Host},
-        open::OpenError,
+        open::{Ask, OpenError},
         token::{Binding, HostsError, TokenError},
     },
     git::GitError,
@@ -274,7 +274,7 @@ impl From<OpenError> for ToolError {
             ),
             OpenError::NoRepository { .. } => (
                 ErrorCode::NoForge,
-                "name the owner and the repository, or run it in a clone",
+                "name the owner and the repository, or run it in a clone that has a remote",
             ),
             OpenError::OtherForge { .. } => (ErrorCode::NotAllowed, "leave the host out"),
             OpenError::Ambiguous { .. } => (ErrorCode::Ambiguous, "name the host"),
@@ -292,6 +292,35 @@ impl From<OpenError> for ToolError {
             OpenError::Url { .. } => (ErrorCode::Invalid, GIT_URL_HINT),
         };
         Self::of(code, error).with_hint(hint)
+    }
+}
+
+impl ToolError {
+    /// The same for a call of a tool, where no remote can be named
+    pub(crate) fn of_call(error: OpenError, ask: &Ask) -> Self {
+        let forge = "or write `forge:` into `.blue/config.yaml`";
+        let (owner, name) = (ask.owner.is_some(), ask.name.is_some());
+        let hint = match &error {
+            OpenError::Remotes { .. } if owner && name => format!("name the `host` too, {forge}"),
+            OpenError::Remotes { .. } => {
+                format!("name the repository with `owner` and `name`, {forge}")
+            }
+            OpenError::Local { .. } => "only a remote on a server has one; name the repository \
+                                        with `owner` and `name`"
+                .to_owned(),
+            OpenError::NoRepository { .. } if owner || name => {
+                let half = if owner { "owner" } else { "name" };
+                let message = format!("only the {half} of the repository is named");
+                return Self::new(ErrorCode::NoForge, message)
+                    .with_hint("name it with `owner` and `name`");
+            }
+            OpenError::NoRepository { .. } => "name it with `owner` and `name`, or run it in a \
+                                               clone that has a remote"
+                .to_owned(),
+            OpenError::Ambiguous { .. } => "name the `host`".to_owned(),
+            _ => return error.into(),
+        };
+        Self::from(error).with_hint(hint)
     }
 }
 
@@ -428,7 +457,7 @@ fn forge_hint(error: &ForgeError) -> Option<String> {
             "check the spelling; a forge also says this of what the token may not see, and of an \
              empty repository or a part of it that is switched off"
         }
-        ForgeError::Unauthorized { host, .. } => return Some(token_hint(host)),
+        ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
         ForgeError::Forbidden { .. } => {
             "`blue forge status` shows the user, the token's scopes and the rights in the repository"
         }
@@ -511,13 +540,18 @@ fn rate_hint(after: Option<Duration>) -> String {
     }
 }
 
-fn token_hint(host: &Host) -> String {
+fn token_hint(host: &Host, sent: bool) -> String {
     let names = if host.as_str() == "github.com" {
         "`GITHUB_TOKEN`"
     } else {
         "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
     };
-    format!("the token may be wrong, expired or revoked; set {names}, or an entry in `hosts.yaml`")
+    let why = if sent {
+        "the token may be wrong, expired or revoked"
+    } else {
+        "none was sent"
+    };
+    format!("{why}; set {names}, or an entry in `hosts.yaml`")
 }
 
 fn trust_hint(host: &str) -> String {
@@ -612,18 +646,20 @@ mod tests {
                 ForgeError::Unauthorized {
                     host: host(),
                     message: said(),
+                    sent: false,
                 },
                 "unauthorized",
-                Some("`FORGEJO_TOKEN`"),
+                Some("none was sent; set `FORGEJO_TOKEN`"),
                 false,
             ),
             (
                 ForgeError::Unauthorized {
                     host: Host::parse("github.com").unwrap(),
                     message: said(),
+                    sent: true,
                 },
                 "unauthorized",
-                Some("set `GITHUB_TOKEN`"),
+                Some("revoked; set `GITHUB_TOKEN`"),
                 false,
             ),
             (
@@ -913,6 +949,38 @@ mod tests {
                 "{error:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_call_is_told_what_a_call_can_name() {
+        let ask = |owner: Option<&str>, name: Option<&str>| Ask {
+            owner: owner.map(str::to_owned),
+            name: name.map(str::to_owned),
+            ..Ask::default()
+        };
+        let remotes = || OpenError::Remotes {
+            remotes: vec!["a".to_owned(), "b".to_owned()],
+        };
+        let local = || OpenError::Local {
+            remote: "a".to_owned(),
+        };
+        let none = || OpenError::NoRepository { cwd: "x".into() };
+        for (error, ask, hint) in [
+            (remotes(), ask(None, None), "`owner` and `name`"),
+            (remotes(), ask(Some("a"), Some("b")), "`host`"),
+            (local(), ask(None, None), "`owner` and `name`"),
+            (none(), ask(None, None), "clone"),
+            (none(), ask(Some("a"), None), "`owner` and `name`"),
+        ] {
+            let error = ToolError::of_call(error, &ask);
+            let said = error.hint.clone().unwrap_or_default();
+            assert!(
+                said.contains(hint) && !said.contains("--remote"),
+                "{error:?}"
+            );
+        }
+        let half = ToolError::of_call(none(), &ask(None, Some("b")));
+        assert_eq!(half.message, "only the name of the repository is named");
     }
 
     #[test]

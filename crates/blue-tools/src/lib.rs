@@ -6,6 +6,7 @@
 pub mod args;
 pub mod cx;
 pub mod error;
+mod id;
 pub mod page;
 mod path;
 pub mod reply;

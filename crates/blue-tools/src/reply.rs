@@ -16,6 +16,8 @@ const MAX_STEPS: usize = 5;
 pub struct Reply<T> {
     pub result: T,
     pub next_steps: Vec<String>,
+    /// In place of a page, where bytes are wanted
+    pub bytes: Option<Vec<u8>>,
 }
 
 impl<T> From<T> for Reply<T> {
@@ -23,11 +25,19 @@ impl<T> From<T> for Reply<T> {
         Self {
             result,
             next_steps: Vec::new(),
+            bytes: None,
         }
     }
 }
 
 impl<T> Reply<T> {
+    /// Give the bytes themselves in place of a page
+    #[must_use]
+    pub fn with_bytes(mut self, bytes: Vec<u8>) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
     /// Advise a step; it names the tool that does it
     #[must_use]
     pub fn next(mut self, step: impl Into<String>) -> Self {
@@ -50,6 +60,8 @@ pub struct Answer {
     pub json: Map<String, Value>,
     pub page: Page,
     pub next_steps: Vec<String>,
+    /// In place of the page
+    pub bytes: Option<Vec<u8>>,
 }
 
 impl<T: Serialize> Reply<T> {

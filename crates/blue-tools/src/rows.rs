@@ -42,18 +42,23 @@ pub struct PrRow {
     pub base_branch: String,
     pub draft: bool,
     pub html_url: String,
+    /// For people, whose terminal cuts it where it must
+    #[serde(skip)]
+    #[schemars(skip)]
+    whole_title: String,
 }
 
 impl From<PullRequest> for PrRow {
     fn from(pr: PullRequest) -> Self {
         Self {
             number: pr.number,
-            title: cut(pr.title),
+            title: cut(pr.title.clone()),
             state: pr_state(pr.state).to_owned(),
             head_branch: pr.head.branch,
             base_branch: pr.base.branch,
             draft: pr.draft,
             html_url: pr.html_url,
+            whole_title: pr.title,
         }
     }
 }
@@ -69,7 +74,7 @@ impl PrRow {
         };
         vec![
             Cell::new(&format!("#{}", self.number), Style::Bold).linked(&self.html_url),
-            Cell::from(&self.title),
+            Cell::from(&self.whole_title),
             Cell::from(&self.head_branch),
             Cell::from(&self.base_branch),
             Cell::new(state, style),

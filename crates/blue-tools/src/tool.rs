@@ -41,6 +41,10 @@ pub trait Tool: Debug + Sync + 'static {
     const EFFECT: Effect;
     /// A second call with the same arguments changes nothing more
     const IDEMPOTENT: bool = false;
+    /// Arguments that take something away, where the tool alone does not
+    const REMOVES: &'static [&'static str] = &[];
+    /// What people are told after the summary, where they type something else than a model sends
+    const FOR_PEOPLE: Option<&'static str> = None;
 
     fn run(
         &self,
@@ -68,6 +72,8 @@ pub trait AnyTool: Debug + Sync {
     fn name(&self) -> &'static str;
     fn effect(&self) -> Effect;
     fn idempotent(&self) -> bool;
+    /// Arguments that take something away, where the tool alone does not
+    fn removes(&self) -> &'static [&'static str];
     /// First line of the description
     fn summary(&self) -> String;
     fn description(&self) -> String;
@@ -109,6 +115,10 @@ impl<T: Tool> AnyTool for T {
         T::IDEMPOTENT || T::EFFECT == Effect::Read
     }
 
+    fn removes(&self) -> &'static [&'static str] {
+        T::REMOVES
+    }
+
     fn summary(&self) -> String {
         schema::summary(&schema::description::<T::Input>())
     }
@@ -128,9 +138,12 @@ impl<T: Tool> AnyTool for T {
     fn command(&self) -> clap::Command {
         let text = schema::description::<T::Input>();
         let command = <T::Input as clap::Args>::augment_args(clap::Command::new(self.verb()));
-        command
-            .about(schema::summary(&text))
-            .long_about(schema::paragraphs(&text))
+        let summary = schema::summary(&text);
+        let long = match T::FOR_PEOPLE {
+            Some(more) => format!("{summary}\n\n{more}"),
+            None => schema::paragraphs(&text),
+        };
+        command.about(summary).long_about(long)
     }
 
     fn call_json<'a>(
@@ -158,6 +171,7 @@ impl<T: Tool> AnyTool for T {
                 json: reply.json()?,
                 page,
                 next_steps: reply.next_steps,
+                bytes: reply.bytes,
             })
         })
     }

@@ -9,12 +9,16 @@ use clap::{
     error::ErrorKind,
     error::{ContextKind, ContextValue},
 };
+use terminal_size::{Width, terminal_size};
 
 use crate::{
     commands::{self, Brief, Call},
     env::{self, Env, Group},
     version::LINE,
 };
+
+/// Columns that help takes at most
+const WIDEST: usize = 100;
 
 /// Drive software development across repositories and forges
 ///
@@ -53,6 +57,8 @@ pub(crate) struct Global {
 
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
+    let moved = commands::limits_after(argv);
+    let argv = moved.as_deref().unwrap_or(argv);
     // Only who needs help or made a mistake waits for all commands and their texts.
     let brief = || styled(Cli::<Brief>::command());
     let mut error = match read(argv, env, brief()) {
@@ -72,7 +78,7 @@ pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     }
     match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
-        _ => read(argv, env, command()),
+        _ => read(argv, env, command_at(width())),
     }
 }
 
@@ -101,7 +107,8 @@ pub(crate) fn wants_json(argv: &[OsString]) -> bool {
     argv.iter()
         .skip(1)
         .take_while(|arg| *arg != "--")
-        .any(|arg| arg == "--json")
+        // With a value it is a mistake of somebody who wants JSON.
+        .any(|arg| arg == "--json" || arg.as_encoded_bytes().starts_with(b"--json="))
 }
 
 /// A mistake on the command line in our own form: one message, one hint
@@ -143,7 +150,18 @@ fn called(argv: &[OsString]) -> String {
 
 /// The whole tree of commands with its help
 pub(crate) fn command() -> clap::Command {
-    with_variables(styled(<Cli>::command()), "")
+    command_at(WIDEST)
+}
+
+/// The same for a terminal of so many columns
+fn command_at(width: usize) -> clap::Command {
+    with_variables(styled(<Cli>::command()).term_width(width), "", width)
+}
+
+/// Columns for help
+fn width() -> usize {
+    let columns = terminal_size().map(|(Width(columns), _)| usize::from(columns));
+    columns.unwrap_or(WIDEST).min(WIDEST)
 }
 
 fn styled(command: clap::Command) -> clap::Command {
@@ -155,11 +173,11 @@ fn styled(command: clap::Command) -> clap::Command {
     command
         .version(LINE.as_str())
         .styles(styles)
-        .max_term_width(100)
+        .max_term_width(WIDEST)
 }
 
 /// Add the variables that a command looks at to its long help
-fn with_variables(mut command: clap::Command, path: &str) -> clap::Command {
+fn with_variables(mut command: clap::Command, path: &str, width: usize) -> clap::Command {
     let names: Vec<String> = command
         .get_subcommands()
         .map(|c| c.get_name().to_owned())
@@ -167,9 +185,9 @@ fn with_variables(mut command: clap::Command, path: &str) -> clap::Command {
     let leaf = names.is_empty();
     for name in names {
         let below = format!("{path} {name}").trim().to_owned();
-        command = command.mut_subcommand(name, |c| with_variables(c, &below));
+        command = command.mut_subcommand(name, |c| with_variables(c, &below, width));
     }
-    let text = variables(path);
+    let text = variables(path, width);
     if !(leaf || path.is_empty()) || text.is_empty() {
         return command;
     }
@@ -181,9 +199,17 @@ fn with_variables(mut command: clap::Command, path: &str) -> clap::Command {
     command.after_long_help(format!("{before}{text}"))
 }
 
-fn variables(path: &str) -> String {
+fn variables(path: &str, columns: usize) -> String {
     let mut text = String::new();
     let width = env::ALL.iter().map(|v| v.name.len()).max().unwrap_or(0);
+    // On a narrow terminal the text goes below the name.
+    let beside = columns >= width + 4 + 40;
+    let room = columns
+        - if beside {
+            width + 4
+        } else {
+            6.min(columns / 2)
+        };
     for group in Group::ALL {
         let shown: Vec<_> = env::ALL
             .iter()
@@ -197,14 +223,40 @@ fn variables(path: &str) -> String {
         }
         let _ = writeln!(text, "Environment, {}:", group.title());
         for var in shown {
-            let _ = writeln!(text, "  {:width$}  {}", var.name, var.what);
+            let mut lines = folded(var.what, room);
             if !var.default.is_empty() {
-                let _ = writeln!(text, "  {:width$}  [default: {}]", "", var.default);
+                lines.extend(folded(&format!("[default: {}]", var.default), room));
+            }
+            if beside {
+                let names = std::iter::once(var.name).chain(std::iter::repeat(""));
+                for (name, line) in names.zip(&lines) {
+                    let _ = writeln!(text, "  {name:width$}  {line}");
+                }
+            } else {
+                let _ = writeln!(text, "  {}", var.name);
+                for line in &lines {
+                    let _ = writeln!(text, "      {line}");
+                }
             }
         }
         text.push('\n');
     }
     text.trim_end().to_owned()
+}
+
+/// Lines of at most so many columns
+fn folded(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn under(path: &str, command: &str) -> bool {

@@ -19,8 +19,13 @@ pub enum ForgeError {
         what: String,
         status: Option<u16>,
     },
-    #[error("{host} refused the token: {message}")]
-    Unauthorized { host: Host, message: String },
+    #[error("{host} {}: {message}", if *.sent { "refused the token" } else { "wants a token" })]
+    Unauthorized {
+        host: Host,
+        message: String,
+        /// Whether there was a token
+        sent: bool,
+    },
     /// The forge's own words
     #[error("{message}")]
     Forbidden {

@@ -165,15 +165,15 @@ impl Git {
         self.optional(dir, &["config", "--get", &key]).await
     }
 
-    /// The message of a local branch's last commit; none without such a branch
-    pub async fn last_message(&self, dir: &Path, branch: &str) -> Result<Option<String>, GitError> {
+    /// Id of a local branch's last commit; none without such a branch
+    pub async fn branch_commit(
+        &self,
+        dir: &Path,
+        branch: &str,
+    ) -> Result<Option<String>, GitError> {
         let name = format!("refs/heads/{branch}");
-        let args = ["rev-parse", "--verify", "--quiet", &name];
-        let Some(commit) = self.optional(dir, &args).await? else {
-            return Ok(None);
-        };
-        let args = ["log", "-1", "--format=%B", &commit, "--"];
-        self.line(dir, &args).await.map(Some)
+        self.optional(dir, &["rev-parse", "--verify", "--quiet", &name])
+            .await
     }
 
     /// Host that `ssh` would connect to for a name of its configuration

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo,
+    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo, id,
     rows::count,
 };
 
@@ -86,6 +86,18 @@ impl Tool for BranchDelete {
             message: format!("deleted branch `{name}` of `{}`", repo.id),
             sha: branch.sha.to_string(),
         }))
+    }
+
+    async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        if let Some(start) = &input.sha
+            && id::is_start(start)?
+        {
+            let repo = cx.repo(&input.repo).await?;
+            let branch = repo.forge.get_branch(&repo.id, &input.branch).await?;
+            let what = format!("branch `{}`", branch.name);
+            input.sha = Some(id::completed(start, &branch.sha, &what)?);
+        }
+        Ok(input)
     }
 
     fn page(output: &Output, page: &mut Page) {

@@ -21,10 +21,10 @@ pub struct Input {
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Page, from 1
-    #[arg(long)]
+    #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
     /// Rows per page, at most 100 [default: 30]
-    #[arg(long)]
+    #[arg(long, value_parser = args::limit)]
     pub limit: Option<u32>,
 }
 

@@ -4,7 +4,11 @@ use blue_core::forge::model::{Entry, EntryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path, reply};
+use crate::{
+    Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    args::{self, RepoArgs},
+    path, reply,
+};
 
 /// Room for rows in one answer; the rest is for what is around them
 const ROOM: usize = reply::MAX_BYTES - 1_000;
@@ -30,7 +34,7 @@ pub struct Input {
     #[schemars(description = "Branch, tag or commit")]
     pub rev: Option<String>,
     /// Page of a directory that is too large for one answer, from 1
-    #[arg(long)]
+    #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
 }
 

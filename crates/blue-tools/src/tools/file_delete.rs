@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, id, path,
 };
 
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Tool for FileDelete {
                     ErrorCode::NotFound,
                     format!("`{path}` is not on branch `{branch}` of `{}`", repo.id),
                 )
-                .with_hint("dir_list shows what there is"),
+                .with_hint(what_there_is(&path)),
                 other => other.into(),
             })?;
         Ok(Reply::from(Output {
@@ -89,25 +89,22 @@ impl Tool for FileDelete {
         }))
     }
 
-    /// A person need not name the blob: it is the one that is there now
+    /// A person need not name the blob, or all of it: it is the one that is there now
     async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
-        if input.sha.is_empty() {
+        if input.sha.is_empty() || id::is_start(&input.sha)? {
             let path = path::of_file(&input.path)?;
             let branch = path::of_branch(&input.branch)?;
-            let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
             let repo = cx.repo(&input.repo).await?;
-            // The row is enough, however large the file.
-            let rows = repo.forge.list_dir(&repo.id, above, Some(branch)).await?;
-            let found = rows.into_iter().find(|row| row.name == name);
+            let found = id::blob_at(&repo, &path, Some(branch)).await?;
             let row = found.ok_or_else(|| {
                 let message = format!("`{path}` is not on branch `{branch}` of `{}`", repo.id);
-                ToolError::new(ErrorCode::NotFound, message)
+                ToolError::new(ErrorCode::NotFound, message).with_hint(what_there_is(&path))
             })?;
             if row.kind == EntryKind::Dir {
                 let message = format!("`{path}` is a directory, not a file");
                 return Err(ToolError::new(ErrorCode::Invalid, message));
             }
-            input.sha = row.sha.to_string();
+            input.sha = id::completed(&input.sha, &row.sha, &format!("`{path}`"))?;
         }
         Ok(input)
     }
@@ -116,5 +113,14 @@ impl Tool for FileDelete {
         let short = &output.commit_sha[..output.commit_sha.len().min(10)];
         let text = format!("Deleted in commit {short}");
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
+    }
+}
+
+fn what_there_is(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((folder, _)) if !folder.contains(char::is_whitespace) => {
+            format!("dir_list path={folder} shows what there is")
+        }
+        _ => "dir_list path=/ shows what there is".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::{self, RepoArgs},
     reply::{MAX_BYTES, fit},
-    rows::PrRow,
+    rows::{PrRow, more},
 };
 
 #[derive(Debug)]
@@ -35,10 +35,10 @@ pub struct Input {
     #[schemars(description = "")]
     pub base: Option<String>,
     /// Page, from 1
-    #[arg(long)]
+    #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
     /// Rows per page, at most 100 [default: 30]
-    #[arg(long)]
+    #[arg(long, value_parser = args::limit)]
     pub limit: Option<u32>,
 }
 
@@ -85,6 +85,7 @@ impl Tool for PrList {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let given = |text: Option<String>| text.filter(|t| !t.is_empty());
+        let part = args::part(input.page, input.limit)?;
         let filter = PrFilter {
             state: input.state.into(),
             head: given(input.head),
@@ -112,5 +113,6 @@ impl Tool for PrList {
         }
         let rows = output.prs.iter().map(PrRow::cells);
         page.table(PrRow::HEAD, rows.collect());
+        more(page, output.prs.len(), output.total, output.next_page);
     }
 }

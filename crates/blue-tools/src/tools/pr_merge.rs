@@ -7,7 +7,7 @@ use blue_core::forge::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs};
+use crate::{Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
 
 #[derive(Debug)]
 pub struct PrMerge;
@@ -139,8 +139,22 @@ impl Tool for PrMerge {
             ..MergeOpts::default()
         };
         let outcome = repo.forge.merge_pr(&repo.id, input.index, &opts).await;
-        let outcome = outcome.map_err(|error| explained(error, input.index))?;
+        let outcome = outcome.map_err(explained)?;
         Ok(reply(input.index, outcome, opts.delete_branch, kept))
+    }
+
+    async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        if let Some(start) = &input.head_sha
+            && id::is_start(start)?
+        {
+            let repo = cx.repo(&input.repo).await?;
+            let pr = repo.forge.get_pr(&repo.id, input.index).await?;
+            if let Some(now) = &pr.head.sha {
+                let what = format!("the head of #{}", input.index);
+                input.head_sha = Some(id::completed(start, now, &what)?);
+            }
+        }
+        Ok(input)
     }
 
     fn page(output: &Output, page: &mut Page) {
@@ -238,8 +252,10 @@ async fn why_kept(repo: &Repo, number: u64) -> Result<Option<String>, ToolError>
     Ok(None)
 }
 
+const ALL: &str = "pr_verify lists all that is in the way";
+
 /// Where to look next, besides what the forge said
-fn explained(error: ForgeError, number: u64) -> ToolError {
+fn explained(error: ForgeError) -> ToolError {
     let hint = match &error {
         ForgeError::Conflict {
             kind: ConflictKind::HeadMoved { current },
@@ -266,12 +282,10 @@ fn explained(error: ForgeError, number: u64) -> ToolError {
     match (hint, &error.hint) {
         (Some(hint), _) => error.with_hint(hint),
         (None, Some(hint)) if error.code == ErrorCode::NotMergeable => {
-            let hint = format!("{hint}; pr_verify of #{number} lists all that is in the way");
+            let hint = format!("{hint}; {ALL}");
             error.with_hint(hint)
         }
-        (None, None) if error.code == ErrorCode::NotMergeable => error.with_hint(format!(
-            "pr_verify of #{number} lists all that is in the way"
-        )),
+        (None, None) if error.code == ErrorCode::NotMergeable => error.with_hint(ALL),
         _ => error,
     }
 }

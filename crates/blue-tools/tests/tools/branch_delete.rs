@@ -19,6 +19,7 @@ blue_testkit::on_every_forge![
     a_branch_with_open_pull_requests_stays,
     an_unmerged_branch_stays,
     force_needs_the_present_commit,
+    a_person_types_the_start_of_the_commit,
     a_fork_with_the_same_branch_is_no_matter,
     the_forges_own_refusal_is_a_sentence,
     who_may_not_write_is_told,
@@ -215,6 +216,21 @@ async fn force_needs_the_present_commit(cx: Cx) -> Result<()> {
     let upper = head.as_str().to_uppercase();
     let answer = call(json!({"force": true, "sha": upper})).await?;
     assert_eq!(answer["sha"], head.as_str());
+    assert!(!is_there(&cx, &repo, "topic").await?);
+    Ok(())
+}
+
+async fn a_person_types_the_start_of_the_commit(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let head = topic(&cx, &repo, "topic").await?;
+    let delete = async |start: &str| {
+        let words = ["topic", "--force", "--sha", start];
+        desk.typed("branch_delete", &words).await
+    };
+    let error = delete("0000000").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert!(is_there(&cx, &repo, "topic").await?);
+    delete(&head.as_str()[..7]).await?;
     assert!(!is_there(&cx, &repo, "topic").await?);
     Ok(())
 }

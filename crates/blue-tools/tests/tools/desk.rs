@@ -13,7 +13,7 @@ use blue_core::{
     http::HttpConfig,
 };
 use blue_testkit::{Cx as Lab, Repo, Result, User};
-use blue_tools::{Cx, ErrorCode, ToolError, tools};
+use blue_tools::{Answer, Cx, ErrorCode, ToolError, tools};
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -120,6 +120,28 @@ impl Desk {
             assert!(named, "{}: `{step}` names no tool", tool.name());
         }
         Ok(answer)
+    }
+
+    /// Call a tool by the command line
+    pub(crate) async fn typed(&self, tool: &str, words: &[&str]) -> Result<Answer, ToolError> {
+        self.typed_with(&self.cx, tool, words).await
+    }
+
+    /// The same with another surrounding, such as a pipe
+    pub(crate) async fn typed_with(
+        &self,
+        cx: &Cx,
+        tool: &str,
+        words: &[&str],
+    ) -> Result<Answer, ToolError> {
+        let tool = tools::find(tool).unwrap_or_else(|| panic!("there is no `{tool}`"));
+        let whole = self.whole();
+        let words = ["verb", "-R", &whole]
+            .into_iter()
+            .chain(words.iter().copied());
+        let args = tool.command().try_get_matches_from(words);
+        tool.call_args(cx, &args.unwrap_or_else(|error| panic!("{error}")))
+            .await
     }
 
     /// Call a tool that must fail

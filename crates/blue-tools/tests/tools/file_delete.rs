@@ -132,6 +132,20 @@ async fn a_person_need_not_know_the_blob(cx: Cx) -> Result<()> {
     );
     let error = tool.call_args(&desk.cx, &args).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("dir_list path=/ shows what there is")
+    );
+    cx.lab.write(&repo, "main", &[("d/a", b"a")]).await?;
+    let blob = cx.lab.blob(&repo, "main", "d/a").await?.unwrap();
+    let delete = async |start: &str| {
+        let words = ["d/a", "-b", "main", "--sha", start];
+        desk.typed("file_delete", &words).await
+    };
+    let error = delete("0000000").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    delete(&blob.as_str()[..10]).await?;
+    assert_eq!(cx.lab.blob(&repo, "main", "d/a").await?, None);
     Ok(())
 }
 

@@ -15,6 +15,7 @@ blue_testkit::on_every_forge![
     a_symlink_says_where_it_points,
     what_is_no_file_says_so,
     a_person_sees_the_text,
+    a_pipe_gets_the_file_itself,
     it_does_what_every_tool_owes,
 ];
 
@@ -99,7 +100,8 @@ async fn a_large_file_is_read_in_parts(cx: Cx) -> Result<()> {
             !lines.is_null()
         );
         if !lines.is_null() {
-            let step = format!("Get the rest with file_read, lines {lines}");
+            let here = answer["lines"].as_str().unwrap();
+            let step = format!("Lines {here} of 20001: get the rest with file_read, lines {lines}");
             assert_eq!(answer["next_steps"], json!([step]));
         }
     }
@@ -228,6 +230,42 @@ async fn a_person_sees_the_text(cx: Cx) -> Result<()> {
     let answer = tool.call_args(&desk.cx, &args).await?;
     assert_eq!(answer.json["content"], "2\n3\n");
     assert_eq!(answer.page.blocks.len(), 1);
+    Ok(())
+}
+
+async fn a_pipe_gets_the_file_itself(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let long = "line\n".repeat(60_000);
+    let binary: Vec<u8> = (0..=255).cycle().take(50_000).collect();
+    let files: &[(&str, &[u8])] = &[
+        ("long", long.as_bytes()),
+        ("binary", &binary),
+        ("odd", "\u{feff}a\u{1b}[1m\u{200b}\r\nno end".as_bytes()),
+        ("latin", b"caf\xe9\nzwei\n"),
+        ("wide", b"\xff\xfea\0\n\0b\0"),
+        ("empty", b""),
+    ];
+    cx.lab.create(&repo, "main", files).await?;
+    let raw = desk.cx.clone().raw(true);
+    let read = async |words: &[&str]| -> Result<Vec<u8>> {
+        let answer = desk.typed_with(&raw, "file_read", words).await?;
+        assert_eq!(answer.next_steps, [""; 0]);
+        Ok(answer.bytes.unwrap())
+    };
+    for (path, bytes) in files {
+        assert!(read(&[path]).await? == *bytes, "{path}");
+    }
+    for (path, lines, bytes) in [
+        ("long", "2-", &long.as_bytes()[5..]),
+        ("odd", "2", b"no end"),
+        ("latin", "1", b"caf\xe9\n"),
+        ("wide", "-1", b"b\0"),
+    ] {
+        assert!(read(&[path, "--lines", lines]).await? == bytes, "{path}");
+    }
+    let lines = ["binary", "--lines", "1"];
+    let error = desk.typed_with(&raw, "file_read", &lines).await;
+    assert_eq!(error.unwrap_err().code, ErrorCode::Invalid);
     Ok(())
 }
 

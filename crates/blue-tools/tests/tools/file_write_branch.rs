@@ -22,6 +22,8 @@ blue_testkit::on_every_forge![
     a_link_stays_what_it_is,
     what_makes_no_sense_is_refused,
     a_person_writes_local_files,
+    a_person_edits_and_pins,
+    a_branch_needs_a_name_that_git_takes,
     it_does_what_every_tool_owes,
 ];
 
@@ -439,6 +441,46 @@ async fn a_person_writes_local_files(cx: Cx) -> Result<()> {
         assert_eq!(error.code, code, "{rest:?}: {error}");
     }
     assert!(typed(&["--content", "c"]).is_err());
+    Ok(())
+}
+
+async fn a_person_edits_and_pins(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    cx.lab
+        .create(&repo, "main", &[("f", b"one two\nthree\n"), ("g", b"g")])
+        .await?;
+    let write = async |words: &[&str]| {
+        let words = [&["f", "-b", "main"], words].concat();
+        desk.typed("file_write_branch", &words).await
+    };
+    write(&["--edit", "two", "-2", "--edit", "three", "a=b"]).await?;
+    assert_eq!(cx.lab.raw(&repo, "main", "f").await?, b"one -2\na=b\n");
+    let edits = desk.cx.cwd().join("edits.json");
+    std::fs::write(&edits, r#"[{"old": "a=b", "new": "c"}]"#)?;
+    let blob = cx.lab.blob(&repo, "main", "f").await?.unwrap();
+    let head = cx.lab.head(&repo, "main").await?;
+    let (blob, head) = (&blob.as_str()[..10], &head.as_str()[..7]);
+    for (pin, wrong) in [("--sha", "0000000"), ("--expected-head", "0000000")] {
+        let error = write(&["--edits", "edits.json", pin, wrong]).await;
+        assert_eq!(error.unwrap_err().code, ErrorCode::Conflict, "{pin}");
+    }
+    let pins = ["--sha", blob, "--expected-head", head];
+    write(&[&["--edits", "edits.json"], &pins[..]].concat()).await?;
+    assert_eq!(cx.lab.raw(&repo, "main", "f").await?, b"one -2\nc\n");
+    std::fs::write(&edits, "{}")?;
+    let error = write(&["--edits", "edits.json"]).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Usage);
+    let error = write(&["--edit", "nowhere", "x"]).await.unwrap_err();
+    assert!(error.message.contains("does not occur"), "{error:?}");
+    Ok(())
+}
+
+async fn a_branch_needs_a_name_that_git_takes(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    let args = json!({"branch": "bad branch", "path": "a", "content": "x"});
+    let error = desk.refused("file_write_branch", args).await;
+    assert_eq!(error.code, ErrorCode::Invalid);
+    assert_eq!(error.message, "`bad branch` is not a branch name");
     Ok(())
 }
 

@@ -181,14 +181,7 @@ async fn arguments_are_needed(cx: Cx) -> Result<()> {
 
 /// Type a command in the desk's folder
 async fn typed(desk: &Desk, args: &[&str]) -> Result<Value, ToolError> {
-    let tool = tools::find("pr_create").unwrap();
-    let whole = desk.whole();
-    let words = ["create", "-R", &whole].into_iter();
-    let matches = tool
-        .command()
-        .try_get_matches_from(words.chain(args.iter().copied()))
-        .unwrap();
-    let answer = tool.call_args(&desk.cx, &matches).await?;
+    let answer = desk.typed("pr_create", args).await?;
     assert!(!answer.page.blocks.is_empty());
     Ok(Value::Object(answer.json))
 }
@@ -207,15 +200,18 @@ fn git(desk: &Desk, args: &[&str]) {
 
 async fn the_last_commit_is_the_title(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
-    cx.lab
-        .write_new(&repo, "topic", "main", &[("a", b"a")])
-        .await?;
+    let message = "Make it so\n\nIt was not\nso before.\n";
+    let args = json!({"branch": "topic", "path": "a", "content": "a", "message": message});
+    desk.call("file_write_branch", args).await?;
     let error = typed(&desk, &[]).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Usage);
     assert_eq!(error.message, "this folder is no git repository");
     git(&desk, &["init", "-q", "-b", "topic"]);
-    let message = "Make it so\n\nIt was not\nso before.\n";
-    git(&desk, &["commit", "-q", "--allow-empty", "-m", message]);
+    // What is not pushed is not in the pull request.
+    git(
+        &desk,
+        &["commit", "-q", "--allow-empty", "-m", "Local only"],
+    );
     let answer = typed(&desk, &[]).await?;
     let made = cx
         .lab
@@ -267,7 +263,6 @@ async fn texts_come_from_files_and_pipes(cx: Cx) -> Result<()> {
         .cx
         .clone()
         .with_piped(|| Ok("from a pipe\n".to_owned()));
-    // There is no such local branch: the forge knows the last commit.
     let answer = typed(&desk, &piped).await?;
     assert_eq!(answer["status"], "success");
     assert_eq!(body(answer).await?, "from a pipe");

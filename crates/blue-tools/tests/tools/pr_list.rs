@@ -1,7 +1,7 @@
 //! `pr_list`
 
 use blue_testkit::{Cx, Result};
-use blue_tools::ErrorCode;
+use blue_tools::{Cell, ErrorCode, Style, page::Block};
 use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
@@ -105,6 +105,20 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
         assert_eq!(second["prs"].as_array().unwrap().len(), 1);
         assert_eq!(second.get("next_page"), None);
     }
+    for (args, said) in [
+        (json!({"limit": 0}), "`limit` must be from 1 to 100, not 0"),
+        (
+            json!({"page": 0}),
+            "`page` is counted from 1, so it cannot be 0",
+        ),
+    ] {
+        assert_eq!(desk.refused("pr_list", args).await.message, said);
+    }
+    let page = desk.typed("pr_list", &["--limit", "2"]).await?.page;
+    let last = Block::Line(Cell::new("2 of 3 shown; `--page 2` shows more", Style::Dim));
+    assert_eq!(page.blocks.last(), Some(&last));
+    let page = desk.typed("pr_list", &["--limit", "3"]).await?.page;
+    assert_eq!(page.blocks.len(), 1);
     let filtered = desk.call("pr_list", json!({"base": "main"})).await?;
     // GitHub counts nothing, and nobody reads all pages to do it.
     let total = (!cx.backend.is_github()).then_some(3);

@@ -14,6 +14,7 @@ blue_testkit::on_every_forge![
     a_second_merge_says_so,
     a_head_that_moved_is_told,
     a_pin_must_be_whole,
+    a_person_types_the_start_of_a_pin,
     a_red_check_refuses,
     a_conflict_refuses,
     a_draft_refuses,
@@ -165,6 +166,23 @@ async fn a_pin_must_be_whole(cx: Cx) -> Result<()> {
         assert!(message.contains("is not a full object id"), "{message}");
         assert!(hint.contains("pr_verify"), "{hint}");
     }
+    Ok(())
+}
+
+async fn a_person_types_the_start_of_a_pin(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = diverged(&cx).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    let merge = async |start: &str| {
+        let words = [&number.to_string(), "--head-sha", start];
+        desk.typed("pr_merge", &words).await
+    };
+    let error = merge(&"0".repeat(10)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    let said = format!("the head of #{number} is `{head}` now, not `0000000000`");
+    assert_eq!(error.message, said);
+    assert_eq!(merge("topic").await.unwrap_err().code, ErrorCode::Usage);
+    let start = head.as_str()[..10].to_uppercase();
+    assert_eq!(merge(&start).await?.json["merged"], true);
     Ok(())
 }
 

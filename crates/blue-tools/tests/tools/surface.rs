@@ -168,8 +168,8 @@ fn what_a_model_can_say_a_person_can_type() {
             .collect();
         let schema = tool.input_schema();
         for name in schema["properties"].as_object().unwrap().keys() {
-            // Lists of files and of edits are for models; a person has an editor.
-            if tool.name() == "file_write_branch" && ["files", "edits"].contains(&name.as_str()) {
+            // A person has `--file`, `--delete` and `--rename` for these.
+            if tool.name() == "file_write_branch" && name == "files" {
                 continue;
             }
             assert!(

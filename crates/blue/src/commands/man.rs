@@ -40,7 +40,9 @@ pub(crate) fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     let pages = match args.dir {
         None => {
             let mut page = Vec::new();
-            Man::new(command).render(&mut page).map_err(Stop::Output)?;
+            Man::new(with_aliases(command))
+                .render(&mut page)
+                .map_err(Stop::Output)?;
             Pages::Printed {
                 page: String::from_utf8_lossy(&page).into_owned(),
             }
@@ -63,7 +65,7 @@ fn write(command: clap::Command, dir: &std::path::Path) -> std::io::Result<Vec<S
     let mut pages = Vec::new();
     commands[0].build();
     while let Some(command) = commands.pop() {
-        let page = Man::new(command.clone());
+        let page = Man::new(with_aliases(command.clone()));
         page.generate_to(dir)?;
         pages.push(page.get_filename());
         commands.extend(
@@ -75,6 +77,32 @@ fn write(command: clap::Command, dir: &std::path::Path) -> std::io::Result<Vec<S
     }
     pages.sort();
     Ok(pages)
+}
+
+/// Say the other names of a command and its options, which the pages would leave out
+fn with_aliases(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command
+        .get_visible_aliases()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let long = command.get_long_about().or_else(|| command.get_about());
+    let long = long.map(ToString::to_string).unwrap_or_default();
+    let command = if names.is_empty() {
+        command
+    } else {
+        command.long_about(format!("{long}\n\nAlso called {}.", names.join(", ")))
+    };
+    command.mut_args(|arg| {
+        let others = arg.get_visible_aliases().unwrap_or_default();
+        if others.is_empty() {
+            return arg;
+        }
+        let names: Vec<String> = others.iter().map(|name| format!("--{name}")).collect();
+        let help = arg.get_long_help().or_else(|| arg.get_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        let help = format!("{help} [also: {}]", names.join(", "));
+        arg.help(help.clone()).long_help(help)
+    })
 }
 
 impl Report for Pages {

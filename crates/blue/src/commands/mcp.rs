@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use blue_core::secret::Secret;
 use blue_tools::{ErrorCode, ToolError, tools};
+use clap::ValueHint;
 use serde::Serialize;
 use tokio::{net::TcpListener, runtime};
 use tokio_util::sync::CancellationToken;
@@ -32,13 +33,13 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Serve these tools only, by name
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     tools: Vec<String>,
     /// Serve these sets of tools only: `pr` is every `pr_…`
-    #[arg(long, value_name = "SET", value_delimiter = ',')]
+    #[arg(long, value_name = "SET", value_delimiter = ',', value_hint = ValueHint::Other)]
     toolset: Vec<String>,
     /// Leave these tools or sets of tools out
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     exclude: Vec<String>,
     /// Listen here instead of stdin; this machine only, unless there is a token
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]

@@ -14,7 +14,7 @@ use std::io;
 use blue_tools::{ErrorCode, ToolError};
 use clap::{ArgMatches, Args as _, FromArgMatches, Subcommand};
 
-pub(crate) use tools::by_name;
+pub(crate) use tools::{by_name, limits_after};
 
 use crate::{env::Env, render::Screen};
 

@@ -88,7 +88,10 @@ impl Screen {
         if self.json {
             return out(&json_line(&answer.json)?);
         }
-        out(&laid_out(&answer.page, self.look))?;
+        match &answer.bytes {
+            Some(bytes) => out(bytes)?,
+            None => out(&laid_out(&answer.page, self.look))?,
+        }
         known.learn(&answer.json);
         for step in &answer.next_steps {
             let line = format!("next: {}", clean_line(&typed(step, &known)));
@@ -119,6 +122,11 @@ impl Screen {
     /// Print one JSON object, whatever was asked for
     pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
         out(&json_line(value)?)
+    }
+
+    /// Whether what is printed goes to a file or a program, which want bytes as they are
+    pub(crate) fn takes_bytes(self) -> bool {
+        !self.json && !io::stdout().is_terminal()
     }
 
     /// Print a failure
@@ -168,7 +176,7 @@ fn error_text(error: &ToolError, colour: bool) -> String {
         text.extend(["  ", &clean_line(line), "\n"]);
     }
     if let Some(hint) = &error.hint {
-        text += &labelled("hint", Style::Bold, &typed(hint, &Known::default()), colour);
+        text += &labelled("hint", Style::Bold, hint, colour);
     }
     text
 }
@@ -182,9 +190,9 @@ fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(value)? + "\n")
 }
 
-fn out(text: &str) -> io::Result<()> {
+fn out(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(text.as_ref())?;
     stdout.flush()
 }
 

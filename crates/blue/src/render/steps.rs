@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use blue_tools::{AnyTool, ToolError, tools};
+use blue_tools::{AnyTool, ToolError, rows::short, tools};
 use clap::{Arg, ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-/// Options that go on with what another call was about
+/// Options that go on with what another call was about, unless it is named by place
 const FOLLOW: &[(&str, &str)] = &[("index", "index"), ("head", "branch")];
 /// What a call is about: advice that says it means this and nothing else
 const ABOUT: &[&str] = &["index", "branch", "head", "sha", "run_id"];
+/// Options without which another call would be about something else
+const CARRY: &[(&str, &str)] = &[("rev", "rev"), ("rev", "branch")];
 
 /// What is known about the call that advice follows, so that it need not be typed again
 #[derive(Debug, Clone, Default)]
@@ -65,14 +67,18 @@ impl Known {
             .collect();
         let option = |id: &str, value: &str| {
             let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
-            Some(format!("--{} {}", spelled(arg)?, quoted(value)))
+            Some(format!("--{} {}", spelled(arg)?, quoted(id_start(value))))
+        };
+        let follow = |list: &[(&str, &str)]| {
+            list.iter().find_map(|(id, known)| {
+                let is_new = !is_said(id) && given.iter().all(|g| g.0 != *id);
+                option(id, self.values.get(*known).filter(|_| is_new)?)
+            })
         };
         if words.is_empty() {
-            words.extend(FOLLOW.iter().find_map(|(id, known)| {
-                let known = self.values.get(*known).filter(|_| !is_said(id))?;
-                option(id, known)
-            }));
+            words.extend(follow(FOLLOW));
         }
+        words.extend(follow(CARRY));
         words.extend(given.iter().filter_map(|(id, value)| option(id, value)));
         words
     }
@@ -83,7 +89,9 @@ impl Known {
         let message = typed(&error.chain().join(": "), self);
         let mut said = ToolError::new(error.code, message);
         said.hint = error.hint.map(|hint| {
-            let mut hint = typed(&hint, self);
+            let mut hint = typed(&hint, self)
+                .replace("`owner` and `name`", "`-R OWNER/NAME`")
+                .replace("the `host`", "the host, `-R HOST/OWNER/NAME`");
             for arg in tool.command().get_arguments() {
                 if let Some(long) = arg.get_long() {
                     hint = hint.replace(&format!("`{}`", arg.get_id()), &format!("`--{long}`"));
@@ -100,18 +108,21 @@ pub(crate) fn typed(text: &str, known: &Known) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;
+    let mut named: Option<&dyn AnyTool> = None;
     while let Some(word) = words.get(at) {
         at += 1;
         let Some((before, tool, after)) = tool_in(word) else {
-            out.push((*word).to_owned());
+            let option = named.and_then(|tool| option_in(tool, word));
+            out.push(option.unwrap_or_else(|| (*word).to_owned()));
             continue;
         };
+        named = Some(tool);
         let mut call = vec![format!("blue {} {}", tool.noun(), tool.verb())];
         let mut end = after.to_owned();
         let mut given = Vec::new();
         // Only what follows at once belongs to it.
         while matches!(end.as_str(), "" | ",")
-            && let Some((argument, rest, used)) = argument(tool, &words[at..])
+            && let Some((argument, rest, used)) = argument(tool, &words[at..], end == ",")
         {
             given.push(argument);
             end = rest;
@@ -122,6 +133,14 @@ pub(crate) fn typed(text: &str, known: &Known) -> String {
         out.push(format!("{before}`{}`{end}", call.join(" ")));
     }
     out.join(" ")
+}
+
+/// An argument of the tool that was named last, as it is typed: `` `page`; `` is `` `--page`; ``
+fn option_in(tool: &dyn AnyTool, word: &str) -> Option<String> {
+    let (name, after) = word.strip_prefix('`')?.split_once('`')?;
+    let command = tool.command();
+    let arg = command.get_opts().find(|arg| arg.get_id() == name)?;
+    Some(format!("`--{}`{after}", spelled(arg)?))
 }
 
 /// A tool's name in a word, and what is around it
@@ -138,7 +157,11 @@ fn tool_in(word: &str) -> Option<(&str, &'static dyn AnyTool, &str)> {
 }
 
 /// Name and value of `page=2` or `page 2`, the punctuation after it, and how many words it took
-fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<((String, String), String, usize)> {
+fn argument(
+    tool: &dyn AnyTool,
+    words: &[&str],
+    listed: bool,
+) -> Option<((String, String), String, usize)> {
     let first = words.first()?.trim_start_matches(['`', '(']);
     let (name, value, used) = match first.split_once('=') {
         Some((name, value)) => (name, value, 1),
@@ -148,9 +171,18 @@ fn argument(tool: &dyn AnyTool, words: &[&str]) -> Option<((String, String), Str
     let rest = value[bare.len()..].replace(['`', ')'], "");
     let bare = bare.trim_matches('"');
     let command = tool.command();
-    let arg = command.get_arguments().find(|arg| arg.get_id() == name)?;
+    // Two words may be a sentence about what has a place, unless a comma makes a list of them.
+    let placed = command.get_positionals().filter(|_| used == 1 || listed);
+    let is_it = |arg: &&Arg| arg.get_id() == name || arg.get_long() == Some(name);
+    let arg = command.get_opts().chain(placed).find(is_it)?;
     let takes = arg.get_action().takes_values();
-    takes.then(|| ((name.to_owned(), bare.to_owned()), rest, used))
+    takes.then(|| ((arg.get_id().to_string(), bare.to_owned()), rest, used))
+}
+
+/// As much of an object id as need be typed; any other value whole
+fn id_start(value: &str) -> &str {
+    let is_id = matches!(value.len(), 40 | 64) && value.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_id { short(value) } else { value }
 }
 
 /// The shortest way to type an option
@@ -204,6 +236,14 @@ mod tests {
                 "Merge with pr_merge, index 12, head_sha abc",
                 "Merge with `blue pr merge 12 --head-sha abc`",
             ),
+            (
+                "call pr_verify again with more `wait_seconds`.",
+                "call `blue pr verify` again with more `--wait`.",
+            ),
+            (
+                "change it by file_write_branch `edits`",
+                "change it by `blue file write-branch` `--edit`",
+            ),
         ] {
             assert_eq!(typed(step, &Known::default()), said);
         }
@@ -220,6 +260,13 @@ mod tests {
         assert_eq!(
             typed("Merge with pr_merge", &verified),
             "Merge with `blue pr merge 12 --repo acme/site`"
+        );
+        assert_eq!(
+            typed(
+                &format!("Use pr_merge, head_sha {}", "ab".repeat(20)),
+                &verified
+            ),
+            "Use `blue pr merge 12 --head-sha ababababab --repo acme/site`"
         );
         assert_eq!(
             typed("Wait with workflow_run_status", &verified),
@@ -244,7 +291,16 @@ mod tests {
         let read = known("file_read", &["it's.md", "--ref", "topic"]);
         assert_eq!(
             typed("Get the rest with file_read, lines 9-", &read),
-            r"Get the rest with `blue file read 'it'\''s.md' --lines 9-`"
+            r"Get the rest with `blue file read 'it'\''s.md' --ref topic --lines 9-`"
+        );
+        assert_eq!(
+            typed("Use dir_list path=docs ref=main.", &read),
+            "Use `blue dir list docs --ref main`."
+        );
+        let deleted = known("file_delete", &["docs/a.md", "-b", "topic"]);
+        assert_eq!(
+            typed("dir_list path=docs shows more", &deleted),
+            "`blue dir list docs --ref topic` shows more"
         );
         let written = known("file_write_branch", &["a.md", "--branch", "topic"]);
         assert_eq!(

@@ -11,15 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Forgejo,
+    branches::plausible_ref,
     contents::{At, checked_path},
     wire,
     write_errors::Sent,
 };
-use crate::forge::{
-    ConflictKind, ForgeError, Result,
-    blob::{ObjectFormat, blob_id},
-    model::{CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile},
-    rest::Answer,
+use crate::{
+    forge::{
+        ConflictKind, ForgeError, Result,
+        blob::{ObjectFormat, blob_id},
+        model::{CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile},
+        rest::Answer,
+    },
+    text::clean_line,
 };
 
 /// Paths looked up at once
@@ -500,6 +504,13 @@ fn nothing_given() -> ForgeError {
 
 /// What can be refused without asking the server
 fn check(opts: &CommitOpts) -> Result<()> {
+    // The servers name a rule of theirs, and neither the branch nor what is wrong with it.
+    if !plausible_ref(&opts.branch) {
+        return Err(ForgeError::Invalid {
+            message: format!("`{}` is not a branch name", clean_line(&opts.branch)),
+            status: None,
+        });
+    }
     if opts.changes.is_empty() {
         return Err(nothing_given());
     }

@@ -18,7 +18,7 @@ pub enum OpenError {
     #[error("there is no forge to ask")]
     NoForge,
     /// A forge, but neither the caller nor `cwd` names a repository on it
-    #[error("no repository is named, and `{cwd}` belongs to none")]
+    #[error("no repository is named, and no remote of `{cwd}` names one")]
     NoRepository { cwd: PathBuf },
     /// The caller has to name the host
     #[error("several forges could be meant: {}", names(.candidates))]

@@ -10,7 +10,11 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
     let message = answer.message_or_reason();
     let status = answer.status.as_u16();
     match status {
-        401 => ForgeError::Unauthorized { host, message },
+        401 => ForgeError::Unauthorized {
+            host,
+            message,
+            sent: answer.secret.is_some(),
+        },
         429 => ForgeError::RateLimited {
             host,
             retry_after: retry_after(answer),

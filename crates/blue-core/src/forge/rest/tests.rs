@@ -145,10 +145,12 @@ fn each_status_becomes_its_error() {
         }
         status::error_of(&answer)
     };
+    let no_token = error(401, &[], "m");
     assert!(matches!(
-        error(401, &[], "m"),
-        ForgeError::Unauthorized { .. }
+        no_token,
+        ForgeError::Unauthorized { sent: false, .. }
     ));
+    assert_eq!(no_token.to_string(), "git.example.org wants a token: m");
     assert!(
         matches!(error(403, &[], "m"), ForgeError::Forbidden { message, .. } if message == "m")
     );

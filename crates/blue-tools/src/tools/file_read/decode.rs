@@ -44,6 +44,24 @@ pub(super) fn text(bytes: &[u8]) -> Decoded {
     }
 }
 
+/// The bytes that a text is in its charset
+pub(super) fn bytes(text: &str, charset: Option<&str>) -> Vec<u8> {
+    let wide = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect();
+    match charset {
+        Some("utf-16le") => wide(u16::to_le_bytes),
+        Some("utf-16be") => wide(u16::to_be_bytes),
+        Some("windows-1252") => text.chars().map(windows_1252_byte).collect(),
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
+fn windows_1252_byte(c: char) -> u8 {
+    match (HIGH.iter().position(|high| *high == c), u32::from(c)) {
+        (Some(at), _) => 0x80 + u8::try_from(at).unwrap_or(0),
+        (None, code) => u8::try_from(code).unwrap_or(b'?'),
+    }
+}
+
 fn windows_1252(byte: u8) -> char {
     match byte {
         0x80..=0x9F => HIGH[usize::from(byte - 0x80)],
@@ -71,6 +89,24 @@ mod tests {
         match text(bytes) {
             Decoded::Text { text, charset } => Some((text, charset)),
             Decoded::Binary => None,
+        }
+    }
+
+    #[test]
+    fn a_text_goes_back_to_its_bytes() {
+        let all: Vec<u8> = (0x20..=0xFF).collect();
+        for bytes in [
+            all.as_slice(),
+            "naïve ✓\r\n".as_bytes(),
+            b"\xff\xfeh\0\xe9\0",
+            b"\xfe\xff\0h\0\xe9\xd8\x3d\xde\x00",
+        ] {
+            let (text, charset) = decoded(bytes).unwrap();
+            let back = super::bytes(&text, charset);
+            assert!(
+                bytes.ends_with(&back) && bytes.len() - back.len() <= 2,
+                "{bytes:?}"
+            );
         }
     }
 

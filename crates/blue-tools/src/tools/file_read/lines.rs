@@ -53,6 +53,14 @@ impl Range {
     }
 }
 
+/// `--lines` on the command line
+pub(super) fn typed(text: &str) -> Result<String, String> {
+    match Range::parse(text.trim()) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.hint.unwrap_or(error.message)),
+    }
+}
+
 /// A part of a text, and what is left of it
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part<'a> {

@@ -14,6 +14,8 @@ use crate::{Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::Re
 
 /// Largest file that is fetched to be shown in parts
 const LARGEST: u64 = 16 * 1024 * 1024;
+/// Largest file that goes to a file or a program as it is: as much as one answer of a forge may have
+const LARGEST_WHOLE: u64 = 64 * 1024 * 1024;
 /// Largest binary file that is sent whole
 const LARGEST_BINARY: usize = 32 * 1024;
 /// Room for the text in one answer, as JSON
@@ -40,7 +42,7 @@ pub struct Input {
     #[schemars(description = "Branch, tag or commit")]
     pub rev: Option<String>,
     /// Only these: `10-40`, `10-`, or `-20` for the last 20
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = lines::typed)]
     #[schemars(description = "10-40, 10-, or -20 for the last 20")]
     pub lines: Option<String>,
 }
@@ -105,9 +107,10 @@ impl Tool for FileRead {
         };
         let repo = cx.repo(&input.repo).await?;
         let rev = input.rev.as_deref().filter(|rev| !rev.is_empty());
+        let largest = if cx.is_raw() { LARGEST_WHOLE } else { LARGEST };
         let file = repo
             .forge
-            .read_file(&repo.id, &path, rev, LARGEST)
+            .read_file(&repo.id, &path, rev, largest)
             .await
             .map_err(|error| too_large(&path, error))?;
         let output = Output {
@@ -118,12 +121,16 @@ impl Tool for FileRead {
         };
         if file.kind == EntryKind::Symlink {
             let target = file.target.unwrap_or_default();
-            return Ok(Reply::from(Output {
+            let mut reply = Reply::from(Output {
                 content: target.clone(),
                 target: Some(target),
                 ..output
-            })
-            .next("It is a symlink: read its target with file_read"));
+            });
+            reply.bytes = cx.is_raw().then_some(file.content);
+            return Ok(reply.next("It is a symlink: read its target with file_read"));
+        }
+        if cx.is_raw() && range.is_none() {
+            return Ok(Reply::from(output).with_bytes(file.content));
         }
         match decode::text(&file.content) {
             Decoded::Binary if range.is_some() => Err(ToolError::new(
@@ -143,6 +150,10 @@ impl Tool for FileRead {
                 encoding: Some("base64".to_owned()),
                 ..output
             })),
+            Decoded::Text { text, charset } if cx.is_raw() => {
+                let part = Part::of(&text, range.unwrap_or_default(), usize::MAX)?;
+                Ok(Reply::from(output).with_bytes(decode::bytes(part.text, charset)))
+            }
             Decoded::Text { text, charset } => {
                 Ok(show(&text, charset, range.unwrap_or_default(), output)?)
             }
@@ -162,10 +173,6 @@ impl Tool for FileRead {
         if !output.content.is_empty() {
             page.text(&output.content);
         }
-        if let (Some(rest), Some(total)) = (&output.rest, output.total_lines) {
-            let text = format!("cut: {total} lines in all; the rest with --lines {rest}");
-            page.line(&text, Style::Dim);
-        }
     }
 }
 
@@ -180,6 +187,8 @@ fn show(
     let hidden = part.text.chars().count() - content.chars().count();
     let lfs = lfs_size(whole);
     let charset = charset.map(str::to_owned);
+    let shown = part.lines.clone().unwrap_or_default();
+    let total = part.total.unwrap_or_default();
     let steps = (part.rest.clone(), charset.clone());
     let mut reply = Reply::from(Output {
         content,
@@ -197,15 +206,21 @@ fn show(
         ));
     }
     if let Some(rest) = steps.0 {
-        reply = reply.next(format!("Get the rest with file_read, lines \"{rest}\""));
+        reply = reply.next(format!(
+            "Lines {shown} of {total}: get the rest with file_read, lines \"{rest}\""
+        ));
     }
     if let Some(charset) = steps.1 {
         reply = reply.next(format!(
             "The file is {charset}: to keep it so, change it by file_write_branch `edits`"
         ));
     } else if hidden > 0 {
+        let (what, them) = match hidden {
+            1 => ("character is", "it"),
+            _ => ("characters are", "them"),
+        };
         reply = reply.next(format!(
-            "{hidden} invisible characters are not shown: to keep them, change it by \
+            "{hidden} invisible {what} not shown: to keep {them}, change the file by \
              file_write_branch `edits`"
         ));
     }

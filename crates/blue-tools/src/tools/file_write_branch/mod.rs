@@ -17,7 +17,7 @@ use wish::{Then, What, Wish};
 
 use crate::{
     Cell, Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, path,
-    reply,
+    reply, rows::short,
 };
 
 /// Largest file that is edited
@@ -53,7 +53,7 @@ pub struct Input {
     #[schemars(description = "")]
     pub path: Option<String>,
     /// What goes into it
-    #[arg(long, requires = "path", conflicts_with = "local")]
+    #[arg(long, requires = "path", conflicts_with_all = ["local", "edits", "edits_from"])]
     #[schemars(description = "")]
     pub content: Option<String>,
     #[arg(skip)]
@@ -77,6 +77,27 @@ pub struct Input {
     #[schemars(description = "")]
     pub expected_head: Option<String>,
 
+    /// Replace a text that occurs once in the file; may be given more than once
+    #[arg(
+        id = "edits",
+        long = "edit",
+        value_names = ["OLD", "NEW"],
+        num_args = 2,
+        allow_hyphen_values = true,
+        requires = "path",
+        conflicts_with = "local"
+    )]
+    #[serde(skip)]
+    pub replace: Vec<String>,
+    /// Local file with such edits, `[{"old": …, "new": …}]`; `-` reads what is piped in
+    #[arg(
+        long = "edits",
+        value_name = "FILE",
+        requires = "path",
+        conflicts_with = "local"
+    )]
+    #[serde(skip)]
+    pub edits_from: Option<String>,
     /// Local file that goes into it; `-` reads what is piped in
     #[arg(long = "from", value_name = "FILE", requires = "path")]
     #[serde(skip)]
@@ -99,6 +120,7 @@ const EXAMPLES: &str = "\
 Examples:
   blue file write-branch docs/hours.md --branch topic --content 'Nine to six'
   blue file write-branch notes.md --branch topic --from notes.md
+  blue file write-branch docs/hours.md --branch topic --edit 'to six' 'to five'
   blue file write-branch --branch topic --rename old.md=new.md --delete gone.md";
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -118,6 +140,9 @@ pub struct Output {
     /// Rows that found no place in the answer
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_left_out: Option<usize>,
+    #[serde(skip)]
+    #[schemars(skip)]
+    gone: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -131,6 +156,11 @@ impl Tool for FileWriteBranch {
     type Output = Output;
     const NAME: &'static str = "file_write_branch";
     const EFFECT: Effect = Effect::Write;
+    const REMOVES: &'static [&'static str] = &["gone"];
+    const FOR_PEOPLE: Option<&'static str> = Some(
+        "One file by its path, more by `--file`, `--delete` and `--rename`: all in one commit. A text \
+         that `--edit` replaces must occur once.",
+    );
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let given = |text: &Option<String>| {
@@ -150,6 +180,10 @@ impl Tool for FileWriteBranch {
             [one] => one.title(),
             many => format!("Change {} files", many.len()),
         });
+        let gone = wishes
+            .iter()
+            .filter(|wish| matches!(wish.what, What::Delete));
+        let gone = gone.map(|wish| wish.path.clone()).collect();
         let repo = cx.repo(&repo_args).await?;
         let changes = changes(&repo, wishes, &branch, &base).await?;
         let opts = CommitOpts {
@@ -177,6 +211,7 @@ impl Tool for FileWriteBranch {
             unchanged: made.unchanged,
             files,
             files_left_out: (cut > 0).then_some(cut),
+            gone,
         };
         let committed = !output.unchanged;
         // The first branch of an empty repository has nothing to be merged into.
@@ -196,23 +231,20 @@ impl Tool for FileWriteBranch {
     }
 
     fn page(output: &Output, page: &mut Page) {
-        let (branch, short) = (
-            &output.branch,
-            &output.commit_sha[..output.commit_sha.len().min(10)],
-        );
+        let (branch, commit) = (&output.branch, short(&output.commit_sha));
         let text = match (output.unchanged, output.branch_created) {
-            (true, true) => format!("Nothing to change; branch {branch} made at {short}"),
-            (true, false) => format!("Nothing to change; {branch} is at {short}"),
-            (false, true) => format!("Commit {short} on new branch {branch}"),
-            (false, false) => format!("Commit {short} on {branch}"),
+            (true, true) => format!("Nothing to change; branch {branch} made at {commit}"),
+            (true, false) => format!("Nothing to change; {branch} is at {commit}"),
+            (false, true) => format!("Commit {commit} on new branch {branch}"),
+            (false, false) => format!("Commit {commit} on {branch}"),
         };
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
-        let rows = output.files.iter().map(|file| {
-            let short = &file.sha[..file.sha.len().min(10)];
-            vec![Cell::from(&file.path), Cell::new(short, Style::Dim)]
-        });
-        if !output.files.is_empty() {
-            page.table(&["FILE", "BLOB"], rows.collect());
+        let row = |path: &str, blob: &str| vec![Cell::from(path), Cell::new(blob, Style::Dim)];
+        let files = output.files.iter().map(|f| row(&f.path, short(&f.sha)));
+        let gone = output.gone.iter().map(|path| row(path, "deleted"));
+        let rows: Vec<_> = files.chain(gone.filter(|_| !output.unchanged)).collect();
+        if !rows.is_empty() {
+            page.table(&["FILE", "BLOB"], rows);
         }
     }
 }

@@ -1,9 +1,12 @@
 //! What a person need not type: the branch, the title and the text
 
-use blue_core::git::Git;
+use blue_core::{
+    forge::{ForgeError, model::Commit},
+    git::Git,
+};
 
-use super::{Input, given};
-use crate::{Cx, ErrorCode, ToolError};
+use super::{Input, explained, given};
+use crate::{Cx, ErrorCode, ToolError, rows};
 
 pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
     let head = match given(input.head.take()) {
@@ -46,17 +49,44 @@ async fn checked_out(cx: &Cx) -> Result<String, ToolError> {
         .ok_or_else(|| none("no branch is checked out here"))
 }
 
-/// The message of the branch's last commit: of the local branch, or of the one on the forge
+/// The message of the branch's last commit on the forge: what is not pushed is not in the request
 async fn last_commit(cx: &Cx, input: &Input, head: &str) -> Result<String, ToolError> {
-    let git = Git::default();
-    if !head.contains(':')
-        && git.is_repository(cx.cwd()).await.unwrap_or(false)
-        && let Some(message) = git.last_message(cx.cwd(), head).await?
-    {
-        return Ok(message);
-    }
     let repo = cx.repo(&input.repo).await?;
-    Ok(repo.forge.get_commit(&repo.id, head).await?.message)
+    let commit = repo.forge.get_commit(&repo.id, head).await;
+    let commit = commit.map_err(|error| match error {
+        ForgeError::NotFound { .. } if head.contains(':') => {
+            ToolError::from(error).with_hint("give a `title`")
+        }
+        error => explained(error, head),
+    })?;
+    compare_local(cx, input, head, &commit).await?;
+    Ok(commit.message)
+}
+
+/// Say so where the branch of this clone is not what is on the forge
+async fn compare_local(
+    cx: &Cx,
+    input: &Input,
+    head: &str,
+    there: &Commit,
+) -> Result<(), ToolError> {
+    let git = Git::default();
+    // A repository that was named need not be the one of this folder.
+    if !input.repo.is_left_out() || !git.is_repository(cx.cwd()).await.unwrap_or(false) {
+        return Ok(());
+    }
+    if let Some(here) = git.branch_commit(cx.cwd(), head).await?
+        && here != there.sha.as_str()
+    {
+        let (subject, _) = apart(&there.message);
+        cx.note(format!(
+            "the local `{head}` is at {}, and the forge's at {} ({subject}), which the pull request \
+             is made of",
+            rows::short(&here),
+            rows::short(there.sha.as_str()),
+        ));
+    }
+    Ok(())
 }
 
 /// One commit speaks for itself; of several the branch's name is the title, and they are listed
@@ -67,6 +97,9 @@ async fn all_commits(cx: &Cx, input: &Input, head: &str) -> Result<(String, Stri
         None => repo.forge.repository(&repo.id).await?.default_branch,
     };
     let commits = repo.forge.compare(&repo.id, &base, head).await?.commits;
+    if let Some(last) = commits.last() {
+        compare_local(cx, input, head, last).await?;
+    }
     match &commits[..] {
         [] => Ok((spoken(head), String::new())),
         [one] => Ok(apart(&one.message)),

@@ -29,7 +29,7 @@ pub struct PrVerify;
 ///
 /// Give its `head_sha` to `pr_merge`; wait for CI with `workflow_run_status`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
-#[command(after_help = EXAMPLES)]
+#[command(visible_alias = "view", after_help = EXAMPLES)]
 pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
@@ -88,6 +88,7 @@ struct About {
     author: String,
     head: String,
     url: String,
+    body: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -133,12 +134,18 @@ impl Tool for PrVerify {
         page.cell(Cell::new(&title, Style::Bold).linked(&about.url));
         let way = format!("{} → {} by {}", about.head, output.base, about.author);
         page.line(&way, Style::Dim);
+        page.line(&about.url, Style::Dim);
+        if !about.body.trim().is_empty() {
+            page.blank();
+            page.text(&about.body);
+        }
         page.blank();
         let head = output.head_sha.as_deref().map_or("gone", rows::short);
         let state = if output.draft { "draft" } else { output.state };
         page.fields(&[
             ("State", state.into()),
             ("Head", head.into()),
+            ("Behind", output.behind_cell()),
             ("Checks", output.checks.cell()),
             ("Approvals", output.approvals.cell()),
             ("Test plan", output.test_plan.cell()),
@@ -164,6 +171,16 @@ impl Tool for PrVerify {
             for item in &output.test_plan.open {
                 page.line(&format!("  - {item}"), Style::Plain);
             }
+        }
+    }
+}
+
+impl Output {
+    fn behind_cell(&self) -> Cell {
+        if self.behind {
+            Cell::new(&format!("{} has newer commits", self.base), Style::Warn)
+        } else {
+            Cell::new("no", Style::Dim)
         }
     }
 }
@@ -298,10 +315,14 @@ fn reply(facts: Facts) -> Reply<Output> {
             author: pr.author,
             head: pr.head.branch,
             url: pr.html_url,
+            body: pr.body,
         },
     });
     for (sensible, step) in steps {
         reply = reply.next_if(sensible, step);
+    }
+    if let Some(sha) = reply.result.head_sha.clone().filter(|_| can_merge) {
+        reply = reply.next(format!("Merge with pr_merge, head_sha {sha}"));
     }
     reply
 }

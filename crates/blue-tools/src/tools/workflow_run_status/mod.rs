@@ -34,15 +34,15 @@ pub struct Input {
     #[schemars(description = "")]
     pub branch: Option<String>,
     /// Commit
-    #[arg(long)]
+    #[arg(long, conflicts_with = "branch")]
     #[schemars(description = "")]
     pub sha: Option<String>,
     /// Pull request, at its last commit
-    #[arg(long, visible_alias = "pr", value_name = "NUMBER")]
+    #[arg(long, visible_alias = "pr", value_name = "NUMBER", conflicts_with_all = ["branch", "sha"])]
     #[schemars(description = "")]
     pub index: Option<u64>,
     /// One run
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["branch", "sha", "index"])]
     #[schemars(description = "")]
     pub run_id: Option<u64>,
     /// Wait for success or failure, at most 300

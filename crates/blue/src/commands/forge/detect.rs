@@ -1,6 +1,9 @@
 //! `blue forge detect`
 
-use blue_core::forge::detect::{DetectedType, Detection, FoundBy};
+use blue_core::forge::{
+    detect::{DetectedType, Detection, FoundBy},
+    git_url::GitUrlError,
+};
 
 use crate::{
     commands::{Cx, Stop},
@@ -30,6 +33,12 @@ Examples:
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     let forges = super::forges(cx)?;
     let detection = if let Some(url) = &args.url {
+        // A path is a repository of this machine; a mere word that is no folder here is a mistake.
+        let word = !url.starts_with('.') && !url.contains(['/', '\\', ':']);
+        if word && !cx.env.cwd().join(url).exists() {
+            let path = blue_core::text::clean_line(url);
+            return Err(GitUrlError::NotRepository { path }.into());
+        }
         forges.detect_url(url).await?
     } else {
         let here = forges.detect_here(args.remote.as_deref()).await?;

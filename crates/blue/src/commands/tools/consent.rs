@@ -1,6 +1,6 @@
 //! The question before something is taken away
 
-use blue_tools::{AnyTool, ErrorCode, ToolError, args::RepoArgs};
+use blue_tools::{AnyTool, Effect, ErrorCode, ToolError, args::RepoArgs};
 use clap::{ArgMatches, FromArgMatches as _, parser::ValueSource};
 
 use super::tree::REPOSITORY;
@@ -8,6 +8,21 @@ use crate::{
     commands::{Cx, Stop},
     render::quoted,
 };
+
+/// Characters of a value that are asked about
+const LONGEST: usize = 40;
+
+/// Whether what was typed takes something away
+pub(super) fn is_needed(tool: &dyn AnyTool, args: &ArgMatches) -> bool {
+    tool.effect() == Effect::Destroy || !removed(tool, args).is_empty()
+}
+
+/// What goes by an argument of a tool that does other things too
+fn removed(tool: &dyn AnyTool, args: &ArgMatches) -> Vec<String> {
+    let ids = tool.removes().iter();
+    let values = ids.flat_map(|id| args.get_raw(id).into_iter().flatten());
+    values.map(|v| v.to_string_lossy().into_owned()).collect()
+}
 
 /// Ask whether it is meant; without somebody to ask it needs `--yes`
 pub(super) async fn ask(
@@ -41,6 +56,10 @@ pub(super) async fn ask(
 
 /// `delete branch topic`
 fn deed(tool: &dyn AnyTool, args: &ArgMatches) -> String {
+    let removed = removed(tool, args);
+    if !removed.is_empty() {
+        return format!("delete {} {}", tool.noun(), removed.join(" "));
+    }
     let verb = tool.verb();
     let mut words = vec![verb.split('-').next().unwrap_or(&verb).to_owned()];
     words.push(tool.noun().to_owned());
@@ -51,12 +70,21 @@ fn deed(tool: &dyn AnyTool, args: &ArgMatches) -> String {
     words.join(" ")
 }
 
+/// A text that may be a whole file is not asked about in full
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
 /// `, with --branch main --force`: what else was typed and is not about the repository
 fn options(tool: &dyn AnyTool, args: &ArgMatches) -> String {
     let mut typed = Vec::new();
     for arg in tool.command().get_arguments() {
         let id = arg.get_id().as_str();
-        let Some(long) = arg.get_long().filter(|_| !REPOSITORY.contains(&id)) else {
+        let told = REPOSITORY.contains(&id) || tool.removes().contains(&id);
+        let Some(long) = arg.get_long().filter(|_| !told) else {
             continue;
         };
         if args.value_source(id) != Some(ValueSource::CommandLine) {
@@ -65,7 +93,7 @@ fn options(tool: &dyn AnyTool, args: &ArgMatches) -> String {
         typed.push(format!("--{long}"));
         if arg.get_action().takes_values() {
             let values = args.get_raw(id).into_iter().flatten();
-            typed.extend(values.map(|value| quoted(&value.to_string_lossy())));
+            typed.extend(values.map(|value| quoted(&shortened(&value.to_string_lossy()))));
         }
     }
     if typed.is_empty() {

@@ -4,27 +4,33 @@ mod consent;
 mod tree;
 
 use std::{
-    io::{self, Read as _},
+    io::{self, IsTerminal as _, Read as _},
     sync::Arc,
 };
 
 use blue_core::{clock::SystemClock, forge::open::Forges};
-use blue_tools::{Effect, ToolError};
-pub(crate) use tree::{Call, Limits, augment, by_name, nouns};
+use blue_tools::ToolError;
+pub(crate) use tree::{Call, Limits, augment, by_name, limits_after, nouns};
 
 use super::{Cx, Stop};
-use crate::render::{Known, News};
+use crate::render::{Known, News, Screen};
 
 pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let Call { tool, args, limits } = call;
     let news = News::default();
     let told = news.clone();
+    let screen = cx.screen;
     let tools = open(cx, &limits)?
-        .with_piped(piped)
+        .raw(cx.screen.takes_bytes())
+        .with_piped(move || piped(screen))
         .on_progress(move |progress| told.tell(progress));
     // What is refused anyway is not asked about.
-    if tool.effect() == Effect::Destroy && !limits.read_only && !limits.yes {
-        consent::ask(cx, &tools, tool, &args).await?;
+    if consent::is_needed(tool, &args) && !limits.read_only && !limits.yes {
+        let asked = consent::ask(cx, &tools, tool, &args).await;
+        asked.map_err(|stop| match stop {
+            Stop::Failed(error) => Stop::Failed(Known::of(tool, &args).reword(tool, error)),
+            other => other,
+        })?;
     }
     let answer = tokio::select! {
         answer = cx.screen.wait(tool.call_args(&tools, &args), &news) => answer,
@@ -59,7 +65,10 @@ pub(super) fn open(cx: &Cx, limits: &Limits) -> Result<blue_tools::Cx, ToolError
     )
 }
 
-fn piped() -> io::Result<String> {
+fn piped(screen: Screen) -> io::Result<String> {
+    if io::stdin().is_terminal() {
+        screen.notes(&["type the text; Ctrl-D on a line of its own ends it".to_owned()])?;
+    }
     let mut text = String::new();
     io::stdin().lock().read_to_string(&mut text)?;
     Ok(text)

@@ -81,7 +81,7 @@ impl Call {
             .copied()
             .find(|tool| tool.noun() == noun && tool.verb() == verb)?;
         Some(Limits::from_arg_matches(args).map(|mut limits| {
-            limits.yes = tool.effect() == Effect::Destroy && args.get_flag("yes");
+            limits.yes = takes_away(tool) && args.get_flag("yes");
             Self {
                 tool,
                 args: args.clone(),
@@ -108,6 +108,41 @@ pub(crate) fn by_name(command: Command, argv: &[OsString], names: &[String]) -> 
         group = group.mut_subcommand(&verb, |tool| tool.mut_arg(name, |arg| arg.long(long)));
     }
     Some(command.mut_subcommand(noun, |_| group))
+}
+
+/// The words with limits that stand before the command put after it, where they mean something;
+/// none if there are no such
+pub(crate) fn limits_after(argv: &[OsString]) -> Option<Vec<OsString>> {
+    let (mut kept, mut limits) = (argv.get(..1)?.to_vec(), Vec::new());
+    let mut words = argv.get(1..)?.iter();
+    let command = loop {
+        let word = words.next()?;
+        match word.to_str()? {
+            "--read-only" | "--yes" | "-y" => limits.push(word.clone()),
+            "--allow" => limits.extend([word, words.next()?].map(Clone::clone)),
+            text if text.starts_with("--allow=") => limits.push(word.clone()),
+            "-C" | "--cwd" => kept.extend([word, words.next()?].map(Clone::clone)),
+            text if text.starts_with('-') => kept.push(word.clone()),
+            text => break text,
+        }
+    };
+    let is_noun = nouns().contains(&command);
+    if limits.is_empty() || !(is_noun || command == "mcp") {
+        return None;
+    }
+    kept.push(command.into());
+    let rest = words.as_slice();
+    // The verb of a noun comes first.
+    let verb = rest.first().filter(|_| is_noun);
+    kept.extend(verb.cloned());
+    kept.extend(limits);
+    kept.extend_from_slice(&rest[usize::from(verb.is_some())..]);
+    Some(kept)
+}
+
+/// Whether a call of it may take something away
+fn takes_away(tool: &dyn AnyTool) -> bool {
+    tool.effect() == Effect::Destroy || !tool.removes().is_empty()
 }
 
 fn list(text: &str) -> Result<Allow, BadAllow> {
@@ -140,7 +175,7 @@ fn verbs(group: Command) -> Command {
         .arg_required_else_help(true);
     for tool in tools::ALL.iter().filter(|tool| tool.noun() == noun) {
         let mut verb = for_people(tool.command());
-        if tool.effect() == Effect::Destroy {
+        if takes_away(*tool) {
             verb = verb.arg(
                 Arg::new("yes")
                     .long("yes")
@@ -195,6 +230,44 @@ mod tests {
                 NOUNS.iter().any(|(known, _)| *known == noun),
                 "`{noun}` needs a line in NOUNS"
             );
+        }
+    }
+
+    #[test]
+    fn limits_may_stand_before_the_command() {
+        let after = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let moved = limits_after(&words)?;
+            let words: Vec<_> = moved.iter().filter_map(|word| word.to_str()).collect();
+            Some(words.join(" "))
+        };
+        for (typed, meant) in [
+            ("blue --read-only pr merge 1", "blue pr merge --read-only 1"),
+            (
+                "blue --json --allow a -C x repo status",
+                "blue --json -C x repo status --allow a",
+            ),
+            (
+                "blue --allow=a --yes pr list",
+                "blue pr list --allow=a --yes",
+            ),
+            ("blue -y file delete x -b m", "blue file delete -y x -b m"),
+            (
+                "blue --read-only mcp --http 1",
+                "blue mcp --read-only --http 1",
+            ),
+            ("blue --read-only pr", "blue pr --read-only"),
+        ] {
+            assert_eq!(after(typed).as_deref(), Some(meant), "{typed}");
+        }
+        for left in [
+            "blue pr merge 1 --read-only",
+            "blue --read-only broker",
+            "blue --allow",
+            "blue",
+            "blue --json mcp",
+        ] {
+            assert_eq!(after(left), None, "{left}");
         }
     }
 

@@ -120,6 +120,7 @@ fn dangerous_and_hopeless_urls_are_refused() {
         "https://git.example.org/a/b/c/d",
         "https://git.example.org/",
         "gopher://git.example.org/alice/demo",
+        "nonsense",
     ] {
         let ran = blue.run(&["forge", "detect", "--json", "--", url]);
         assert_eq!(ran.code, Some(1), "{url}: {ran}");

@@ -139,6 +139,35 @@ fn a_person_is_asked_before_something_goes() {
 }
 
 #[test]
+fn help_hangs_under_its_names() {
+    let blue = Blue::new();
+    for width in [60, 100] {
+        let text = plain(&shown(&blue, width, "--help", ""));
+        let (_, variables) = text.split_once("Environment,").unwrap();
+        let (variables, _) = variables.rsplit_once("exit 0").unwrap();
+        for line in variables.lines().map(str::trim_end) {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+            let name = line.strip_prefix("  ").unwrap_or_default();
+            let first = name.chars().next();
+            let upper = |c: char| c.is_ascii_uppercase();
+            assert!(
+                first.is_none_or(|c| c == ' ' || upper(c)),
+                "{width}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_types_a_text_is_told_how_it_ends() {
+    let (blue, _running) = alice();
+    let create = "pr create --title T --head nowhere --body - -R acme/storefront";
+    let text = plain(&shown(&blue, 80, create, "a text\n\x04"));
+    assert!(text.contains("note: type the text; Ctrl-D"), "{text}");
+    assert!(text.contains("exit 1"), "{text}");
+}
+
+#[test]
 fn a_wait_shows_a_sign_of_life_that_goes_away() {
     let (blue, _running) = slow(1500);
     let text = shown(&blue, 80, "branch list -R acme/storefront", "");

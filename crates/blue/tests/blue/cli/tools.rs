@@ -1,6 +1,6 @@
 //! The tools as commands
 
-use std::sync::Arc;
+use std::{path::Path, process::Command, sync::Arc};
 
 use blue_core::{
     clock::SystemClock,
@@ -25,6 +25,18 @@ pub(super) fn alice() -> (Blue, Running) {
         .var("GITEA_URL", running.url())
         .var("GITEA_TOKEN", running.token(0));
     (blue, running)
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let done = Command::new("git")
+        .current_dir(dir)
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+        .args(args)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", dir.join("none"))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
 }
 
 /// The same call by JSON, as a model makes it
@@ -161,9 +173,24 @@ fn mistakes_say_what_is_right() {
     hint: see `blue branch list --help`
     exit 2
     ");
+    assert_snapshot!(blue.run(&["branch", "list", "--limit", "0"]), @r"
+    error: invalid value `0` for `--limit <LIMIT>`: it must be from 1 to 100
+    hint: see `blue branch list --help`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["file", "read", "a", "--lines", "x"]), @r"
+    error: invalid value `x` for `--lines <LINES>`: write `10-40`, `10-`, or `-20` for the last 20
+    hint: see `blue file read --help`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["workflow", "run-status", "main", "--sha", "abc"]), @r"
+    error: the argument `[BRANCH]` cannot be used with `--sha <SHA>`
+    hint: see `blue workflow run-status --help`
+    exit 2
+    ");
     assert_snapshot!(blue.run(&["branch", "list", "-R", "storefront"]), @r"
     error: `storefront` is not a repository
-    hint: write `owner/name`, or `host/owner/name`
+    hint: write `owner/name`, `host/owner/name` or its URL
     exit 2
     ");
     assert_snapshot!(blue.run(&["branch", "list"]), @r"
@@ -196,6 +223,145 @@ fn what_has_a_place_can_be_named_too() {
 }
 
 #[test]
+fn limits_may_stand_before_the_noun() {
+    let (blue, _running) = alice();
+    let tail = ["-R", "acme/storefront", "--json"];
+    let ran = |words: &[&str]| blue.run(&[words, &tail].concat());
+    let refused = ran(&["--read-only", "pr", "merge", "1"]);
+    assert_eq!(refused.json()["error"]["code"], "read_only", "{refused}");
+    let refused = ran(&["--allow", "bob", "branch", "list"]);
+    assert_eq!(refused.json()["error"]["code"], "not_allowed", "{refused}");
+    ran(&["--yes", "file", "delete", "Makefile", "-b", "main"]).success();
+    let wrong = ran(&["--yes", "branch", "list"]);
+    assert_eq!(wrong.json()["error"]["code"], "usage", "{wrong}");
+    assert!(wrong.stdout.contains("blue branch list --help"), "{wrong}");
+}
+
+#[test]
+fn a_repository_can_be_named_by_its_url() {
+    let (blue, running) = alice();
+    let host = running.url().strip_prefix("http://").unwrap();
+    for whole in [
+        format!("{}/acme/storefront", running.url()),
+        format!("{}/acme/storefront.git", running.url()),
+        format!("{host}/acme/storefront"),
+    ] {
+        let ran = blue.run(&["branch", "list", "-R", &whole]).success();
+        assert!(ran.stdout.contains("main"), "{whole}: {ran}");
+    }
+    let deep = blue.run(&["branch", "list", "-R", "https://a.example/b/c/d/e"]);
+    assert_eq!(deep.code, Some(1), "{deep}");
+}
+
+#[test]
+fn what_is_read_into_a_pipe_is_the_file() {
+    let (blue, _running) = alice();
+    let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    std::fs::write(blue.home().join("local"), &bytes).unwrap();
+    let place = ["-R", "acme/storefront"];
+    let write = ["file", "write", "a.bin", "-b", "topic", "--from", "local"];
+    blue.run(&[&write[..], &place].concat()).success();
+    let read = ["file", "read", "a.bin", "--ref", "topic"];
+    let output = blue.command(&[&read[..], &place].concat()).output();
+    let output = output.unwrap();
+    assert!(output.stdout == bytes, "{} bytes", output.stdout.len());
+    assert!(output.stderr.is_empty() && output.status.success());
+    // A model's answer stays as small as it is for a model.
+    let json = blue.run(&[&read[..], &place, &["--json"]].concat());
+    assert_eq!(json.json()["error"]["code"], "too_large", "{json}");
+}
+
+#[test]
+fn advice_can_be_typed() {
+    let (blue, running) = alice();
+    let verified = blue.run(&["pr", "view", "1", "-R", "acme/storefront"]);
+    let url = format!("\n{}/acme/storefront/pulls/1\n", running.url());
+    assert!(verified.stdout.contains(&url), "{verified}");
+    let merge = verified.stderr.split('`').nth(1);
+    let merge: Vec<&str> = merge.unwrap_or_default().split(' ').collect();
+    assert_eq!(
+        merge[..5],
+        ["blue", "pr", "merge", "1", "--head-sha"],
+        "{verified}"
+    );
+    let merged = blue.run(&merge[1..]).success();
+    assert!(merged.stdout.contains("#1 is merged"), "{merged}");
+    assert_snapshot!(blue.run(&["mcp", "--tools", "nope", "--exclude", "pr"]).code.unwrap(), @"2");
+    let tools = blue.run(&["mcp", "--tools", "nope"]);
+    assert!(
+        tools.stderr.contains("branch_delete, branch_list"),
+        "{tools}"
+    );
+}
+
+#[test]
+fn who_sent_no_token_is_told_so() {
+    let (blue, _running) = alice();
+    let blue = blue.var("GITEA_TOKEN", "");
+    let ran = blue.run(&["pr", "merge", "1", "-R", "acme/storefront"]);
+    assert!(ran.stderr.contains(" wants a token: "), "{ran}");
+    assert!(ran.stderr.contains("hint: none was sent; set"), "{ran}");
+}
+
+#[test]
+fn what_a_clone_leaves_open_is_named_by_r() {
+    let (blue, running) = alice();
+    let clone = blue.home();
+    git(clone, &["init", "-q"]);
+    let none = blue.run(&["pr", "list"]);
+    assert!(none.stderr.contains("`-R OWNER/NAME`"), "{none}");
+    git(clone, &["remote", "add", "local", "/srv/git/x"]);
+    let local = blue.run(&["pr", "list"]);
+    assert!(local.stderr.contains("`-R OWNER/NAME`"), "{local}");
+    for name in ["a", "b"] {
+        let url = format!("{}/acme/storefront", running.url());
+        git(clone, &["remote", "add", name, &url]);
+    }
+    git(clone, &["remote", "remove", "local"]);
+    let several = blue.run(&["pr", "list"]);
+    assert_snapshot!(several, @r"
+    error: several remotes could be meant: a, b
+    hint: name the repository with `-R OWNER/NAME`, or write `forge:` into `.blue/config.yaml`
+    exit 1
+    ");
+    blue.run(&["pr", "list", "-R", "acme/storefront"]).success();
+}
+
+#[test]
+fn a_commit_that_is_not_pushed_is_not_the_title() {
+    let (blue, running) = alice();
+    let place = ["-R", "acme/storefront"];
+    let write = ["file", "write", "a", "-b", "topic", "--content", "a"];
+    let message = ["-m", "Pushed\n\nWith a text"];
+    blue.run(&[&write[..], &message, &place].concat()).success();
+    let clone = blue.home().join("clone");
+    let (token, host) = (running.token(0), running.address());
+    let url = format!("http://alice:{token}@{host}/acme/storefront.git");
+    git(blue.home(), &["clone", "-q", "-b", "topic", &url, "clone"]);
+    let create = |args: &[&str]| {
+        let args = [&["-C", "clone", "pr", "create"], args].concat();
+        blue.run(&args).success()
+    };
+    git(
+        &clone,
+        &["commit", "-q", "--allow-empty", "-m", "Not pushed"],
+    );
+    let made = create(&[]);
+    assert!(
+        made.stderr.contains("note: the local `topic` is at "),
+        "{made}"
+    );
+    assert!(made.stderr.contains("(Pushed)"), "{made}");
+    let seen = blue.run(&[&["pr", "list", "--head", "topic"], &place[..]].concat());
+    assert!(
+        seen.stdout.contains("Pushed") && !seen.stdout.contains("Not pushed"),
+        "{seen}"
+    );
+    git(&clone, &["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(!create(&[]).stderr.contains("note:"));
+}
+
+#[test]
 fn a_noun_alone_shows_its_verbs() {
     let ran = Blue::new().run(&["branch"]);
     assert_eq!(ran.code, Some(2), "{ran}");
@@ -209,6 +375,14 @@ fn shells_get_their_completions() {
         let ran = Blue::new().run(&["completions", shell]).success();
         for word in ["blue", "branch", "list", "limit", "read-only"] {
             assert!(ran.stdout.contains(word), "{shell}: {word}");
+        }
+        if shell == "bash" {
+            // Names of tools are no files.
+            let (_, after) = ran.stdout.split_once("--toolset)\n").unwrap();
+            assert!(
+                after.trim_start().starts_with("COMPREPLY=(\"${cur}\")"),
+                "{after}"
+            );
         }
         let json = Blue::new().run(&["completions", shell, "--json"]).json();
         assert_eq!(json["script"], ran.stdout.as_str());
@@ -226,6 +400,11 @@ fn there_is_a_man_page_for_every_command() {
         let name = format!("blue-{}-{}.1", tool.noun(), tool.verb());
         assert!(pages.contains(&json!(name)), "{name}");
     }
+    let read = |name: &str| std::fs::read_to_string(blue.home().join("pages/man1").join(name));
+    let merge = read("blue-pr-merge.1").unwrap().replace("\\-", "-");
+    assert!(merge.contains("[also: --title]"), "{merge}");
+    let write = read("blue-file-write-branch.1").unwrap();
+    assert!(write.contains("Also called `write`."), "{write}");
     for page in pages {
         let file = blue.home().join("pages/man1").join(page.as_str().unwrap());
         let text = std::fs::read_to_string(file).unwrap();
@@ -255,8 +434,17 @@ fn what_takes_something_away_needs_a_yes() {
     // What is refused anyway is refused for its own reason.
     let refused = blue.run(&[&delete[..], &["--read-only", "--json"]].concat());
     assert_eq!(refused.json()["error"]["code"], "read_only", "{refused}");
+    let write = ["file", "write", "-b", "main", "--delete", "Makefile"];
+    let write = [&write[..], &["-R", "acme/storefront"]].concat();
+    assert_snapshot!(blue.run(&write), @r"
+    error: `--yes` is needed to delete file Makefile: nobody can be asked here
+    hint: add `--yes` if it is meant
+    exit 2
+    ");
     let seen = blue
         .run(&["dir", "list", "-R", "acme/storefront"])
         .success();
     assert!(seen.stdout.contains("Makefile"), "{seen}");
+    let gone = blue.run(&[&write[..], &["--yes"]].concat()).success();
+    assert!(gone.stdout.contains("Makefile  deleted"), "{gone}");
 }

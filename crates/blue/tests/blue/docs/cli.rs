@@ -18,9 +18,12 @@ Made from the program's own help; after a change run `BLUE_UPDATE=1 cargo test -
   there are any; the exit code is the same as without `--json`.
 - Exit codes: 0 success, 1 failure, 2 wrong usage, 64 wrong configuration, 130 Ctrl-C.
 - Colour and links are for terminals only, and never with `NO_COLOR` or `TERM=dumb`. On a terminal
-  tables are cut to its width; anywhere else nothing is cut.
+  tables are cut to its width, and of a long file a part is shown; anywhere else nothing is cut:
+  `blue file read` writes the bytes of the file as they are.
 - What takes something away asks before it does so on a terminal; anywhere else, and with `--json`,
   it needs `--yes`.
+- `--read-only`, `--allow` and `--yes` may stand before the noun, too.
+- Where an id of a commit or blob is asked for, its first seven digits or more are enough.
 - The commands below a noun (`blue pr merge`) are the [tools](tools.md) that agents have too.
 ";
 

@@ -15,18 +15,20 @@ Made from the tools themselves; after a change run `BLUE_UPDATE=1 cargo test -p 
 
 Each tool has two doors with the same arguments and the same answer: `blue mcp` for agents, and the
 command line for people and scripts (`pr_merge` is `blue pr merge`; with `--json` it prints the very
-object that an agent gets).
+object that an agent gets). What is a list of objects in JSON has options of its own there: `--file`,
+`--delete`, `--rename`, `--edit`.
 
 - `owner` and `name` say which repository; left out, they come from the git remote of the folder that
   Blue works in. `host` says on which forge, and is needed only where that is not clear. On the command
-  line `-R [HOST/]OWNER/NAME` says all three.
+  line `-R [HOST/]OWNER/NAME` says all three, or the URL of the repository.
 - An answer is one flat object. `next_steps` in it, where there are any, name the tool to use next.
 - A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
   listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message.
 - An argument that does not exist is refused by name. A number may come as a text, and `number` is
   taken for `index`.
 - `--read-only` refuses what is not a *read* here. `--allow` and `BLUE_ALLOW` say whose repositories
-  may be touched. What *destroys* asks a person before it does so, or needs `--yes`.
+  may be touched. What *destroys*, or is told to `--delete` a file, asks a person before it does so, or
+  needs `--yes`.
 ";
 
 #[test]
