@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     app::App,
-    audit::Fields,
     crypto::Purpose,
     oauth::{
         authorize, browser, consent,
@@ -167,18 +166,13 @@ async fn change(
         return Err(Trouble::Forged);
     }
     let user = session.user.as_str();
-    let about = Fields {
-        user: Some(user),
-        request: Some(&request.0),
-        ..Fields::default()
-    };
     match (what, params.get("client")) {
         ("revoke", Some(client)) => {
             let what = Revoked::Connection { user, client };
-            revoke::end(app, what, WHY, about).await?;
+            revoke::end(app, what, WHY, &request.0).await?;
         }
         ("revoke-all", _) => {
-            revoke::end(app, Revoked::User(user), WHY, about).await?;
+            revoke::end(app, Revoked::User(user), WHY, &request.0).await?;
         }
         ("sign-out", _) => {
             app.store.close_page(&token.hash()).await?;
