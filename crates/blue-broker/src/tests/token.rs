@@ -1,13 +1,13 @@
 //! Codes, refresh tokens, revocation
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::join_all;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
-use super::{REDIRECT, VERIFIER, World};
+use super::{Mood, REDIRECT, VERIFIER, World};
 use crate::{
     Ended,
     audit::Fields,
@@ -226,6 +226,29 @@ async fn the_last_end_erases_the_forges_tokens_and_is_told_whole() {
     let tokens = world.tokens("tool", &user).await;
     let (status, said) = world.call(&tokens["access_token"]).await;
     assert_eq!((status, &said["forge_token"]), (200, &json!("access-0")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_whether_all_is_well_waits_for_one_answer() {
+    let world = World::start().await;
+    for (mood, expected) in [(Mood::Broken, 503), (Mood::Rotating, 200)] {
+        *world.forge.mood.lock().unwrap() = mood;
+        let ask = || async {
+            let url = world.app().config.public_url.at("/readyz");
+            world.http.get(url).send().await.unwrap().status()
+        };
+        // What was found before counts for a moment.
+        let until = Instant::now() + Duration::from_secs(20);
+        while ask().await != expected {
+            assert!(Instant::now() < until, "nobody noticed");
+        }
+        *world.forge.asked.lock().unwrap() = 0;
+        for status in join_all((0..20).map(|_| ask())).await {
+            assert_eq!(status, expected);
+        }
+        let asked = *world.forge.asked.lock().unwrap();
+        assert!(asked <= 2, "{asked}: each asked the forge");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
