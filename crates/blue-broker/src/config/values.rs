@@ -10,7 +10,7 @@ use std::{
 use blue_core::secret::Secret;
 use url::{Host, Url};
 
-use super::MetadataHosts;
+use super::{MetadataHosts, Network};
 
 /// Where the broker is reached: the issuer, in one spelling
 #[derive(Clone, PartialEq, Eq)]
@@ -366,6 +366,12 @@ pub(super) fn origins(text: &str) -> Result<Vec<String>, String> {
         }
     }
     Ok(found)
+}
+
+/// Addresses and networks
+pub(super) fn networks(text: &str) -> Result<Vec<Network>, String> {
+    let found = list(text);
+    found.iter().map(|one| Network::parse(one)).collect()
 }
 
 /// A list, or `none`

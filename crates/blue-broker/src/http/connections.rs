@@ -6,7 +6,7 @@ use axum::{
     Extension,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderValue},
+    http::{HeaderMap, HeaderValue, request::Parts},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -134,10 +134,10 @@ async fn connections(app: &App, user: &str) -> Result<Vec<Connection>, Trouble> 
 pub(super) async fn act(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
-    headers: HeaderMap,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
-    match change(&app, &request, &headers, &body).await {
+    match change(&app, &request, &parts, &body).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
@@ -146,16 +146,18 @@ pub(super) async fn act(
 async fn change(
     app: &App,
     request: &RequestId,
-    headers: &HeaderMap,
+    parts: &Parts,
     body: &[u8],
 ) -> Result<Response, Trouble> {
+    let headers = &parts.headers;
     if !browser::is_own_page(app, headers) {
         return Err(Trouble::Forged);
     }
     let params = Params::form(headers, body)?;
     let what = params.get("do").unwrap_or_default();
     if what == "sign-in" {
-        return sign_in(app).await;
+        let from = super::counted(&parts.extensions);
+        return sign_in(app, from.as_deref()).await;
     }
     let Some((token, session)) = visitor(app, headers).await? else {
         // Signed out meanwhile: the page says so.
@@ -189,7 +191,7 @@ async fn change(
 }
 
 /// Send somebody to the forge, for this page alone
-async fn sign_in(app: &App) -> Result<Response, Trouble> {
+async fn sign_in(app: &App, from: Option<&str>) -> Result<Response, Trouble> {
     let ask = Ask {
         client_id: None,
         redirect_uri: "/connections".to_owned(),
@@ -198,7 +200,7 @@ async fn sign_in(app: &App) -> Result<Response, Trouble> {
         resource: String::new(),
         challenge: String::new(),
     };
-    app.limits.authorizations.take(None, app.now())?;
+    app.limits.authorizations.take(from, app.now())?;
     let (new, secret) = authorize::fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
     let to = format!("/oauth/done?tx={}", new.id);

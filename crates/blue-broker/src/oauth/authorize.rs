@@ -4,11 +4,11 @@
 //! each time it begins an authorization of its own: one client fetches the address itself before
 //! it opens a browser with it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Extension,
-    extract::{ConnectInfo, State},
+    extract::State,
     http::{HeaderMap, Uri, header, request::Parts},
     response::Response,
 };
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     app::App,
     crypto::Purpose,
-    http::RequestId,
-    limits, rng,
+    http::{self, RequestId},
+    rng,
     store::{Ask, Authorization, Client, Stage},
     token::TokenHash,
 };
@@ -82,8 +82,7 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
         resource,
         challenge: params.get("code_challenge").unwrap_or_default().to_owned(),
     };
-    let from = request.extensions.get::<ConnectInfo<SocketAddr>>();
-    let from = from.and_then(|ConnectInfo(address)| limits::who(address.ip()));
+    let from = http::counted(&request.extensions);
     app.limits.authorizations.take(from.as_deref(), app.now())?;
     let (new, secret) = fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
