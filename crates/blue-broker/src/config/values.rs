@@ -79,6 +79,12 @@ impl PublicUrl {
     pub fn is_loopback(&self) -> bool {
         is_loopback(&self.url)
     }
+
+    /// Whether an address is ours, by whatever name of this machine
+    pub(crate) fn leads_here(&self, url: &Url) -> bool {
+        let same_port = url.port_or_known_default() == self.url.port_or_known_default();
+        url.origin() == self.url.origin() || (same_port && self.is_loopback() && is_loopback(url))
+    }
 }
 
 /// Where the forge is; it may lie below a path

@@ -6,7 +6,7 @@ use axum::{
     Extension,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderValue, request::Parts},
+    http::{HeaderMap, HeaderValue, Uri, request::Parts},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -68,8 +68,13 @@ async fn visitor(app: &App, headers: &HeaderMap) -> Result<Option<(Token, PageSe
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Response {
+    // Its forms count at one spelling only.
+    if let Some(elsewhere) = authorize::other_spelling(&app, &headers, &uri) {
+        return elsewhere;
+    }
     match list(&app, &headers).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),

@@ -168,7 +168,10 @@ pub(super) fn safe(app: &App, uri: &str) -> Option<Url> {
     let url = Url::parse(uri).ok()?;
     let scheme = url.scheme();
     let private = app.config.private_schemes.iter().any(|own| own == scheme);
-    (matches!(scheme, "http" | "https") || private).then_some(url)
+    // The port of the own machine is free, so it may have become ours only now.
+    let good =
+        private || (matches!(scheme, "http" | "https") && !app.config.public_url.leads_here(&url));
+    good.then_some(url)
 }
 
 /// An answer to the client, with its state and our name, so that it knows who speaks
@@ -191,7 +194,7 @@ pub(super) fn answer_to(
 ///
 /// Only among names of this machine and on the same port. Anywhere else a proxy may have changed
 /// the header, and people would be sent in a circle.
-fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
+pub(crate) fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
     let own = &app.config.public_url;
     let host = headers.get(header::HOST)?.to_str().ok()?;
     if !own.is_loopback() || host == own.authority() {

@@ -244,6 +244,17 @@ async fn another_name_of_this_machine_is_led_to_the_right_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_free_port_does_not_lead_to_the_broker_itself() {
+    let setup = Setup::with_app().await;
+    let own = setup.broker.address().port();
+    for (port, status) in [(own, 400), (own ^ 1, 303)] {
+        let query = good("tool").replace("4711", &port.to_string());
+        let answer = setup.get(&format!("/oauth/authorize?{query}")).await;
+        assert_eq!(answer.status(), status, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_registered_itself_is_not_called_verified() {
     let setup = Setup::with_app().await;
     let said = serde_json::json!({

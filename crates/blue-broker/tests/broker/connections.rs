@@ -169,6 +169,18 @@ async fn a_visit_ends_by_itself_and_at_once_when_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn another_name_of_this_machine_leads_to_the_one_whose_forms_count() {
+    let setup = Setup::start().await;
+    let url = setup.at("/connections");
+    let port = setup.broker.address().port();
+    let request = setup.http.get(&url);
+    let request = request.header("host", format!("localhost:{port}"));
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 303);
+    assert_eq!(answer.headers()["location"].to_str().unwrap(), url);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_visit_alone_leaves_nothing_of_the_forges_behind() {
     let setup = Setup::with_app().await;
     let mut browser = Browser::default();
