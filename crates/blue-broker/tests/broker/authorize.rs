@@ -194,7 +194,9 @@ async fn names_are_text_and_cannot_hide() {
     page.says("&lt;script&gt;");
     assert!(!page.body.contains('\u{202e}'), "{}", page.body);
     let page = Browser::default().asked(&setup, &good("cursor")).await;
-    page.says("cursor:").says("an app that is installed");
+    page.says("cursor://editor.example")
+        .says("an app that is installed")
+        .says("Only go on if you just started this yourself.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
