@@ -34,6 +34,8 @@ pub enum AdminError {
     Sealed(String),
     #[error("there is no {what} `{id}`")]
     Unknown { what: &'static str, id: String },
+    #[error("{} people go by `{login}` here: {}", .ids.len(), .ids.join(", "))]
+    Several { login: String, ids: Vec<String> },
 }
 
 /// A client, as lists show it
@@ -55,7 +57,7 @@ pub struct UserLine {
     pub id: String,
     pub login: String,
     pub forge: String,
-    /// `connected` or `reconnect`
+    /// `connected`, `reconnect`, or `disconnected` where no connection is left
     pub state: &'static str,
     pub created_at: Timestamp,
 }
@@ -152,6 +154,7 @@ impl Admin {
             state: match user.state {
                 UserState::Connected => "connected",
                 UserState::Reconnect => "reconnect",
+                UserState::Disconnected => "disconnected",
             },
             created_at: user.created_at,
         };
@@ -206,10 +209,19 @@ impl Admin {
 
     /// End all grants of a person, by id or login, and erase their forge tokens
     pub async fn revoke_user(&self, who: &str) -> Result<usize, AdminError> {
-        let users = self.store.users(MOST).await?;
-        let user = users.iter().find(|u| u.id == who);
-        let user = user.or_else(|| users.iter().find(|u| u.login == who));
-        let user = user.ok_or_else(|| unknown("user", who))?;
+        let found = self.store.users_named(who).await?;
+        let user = match found.as_slice() {
+            [] => return Err(unknown("user", who)),
+            [one] => one,
+            // Whoever calls themselves like an id is not meant by it.
+            many => many
+                .iter()
+                .find(|user| user.id == who)
+                .ok_or_else(|| AdminError::Several {
+                    login: who.to_owned(),
+                    ids: many.iter().map(|user| user.id.clone()).collect(),
+                })?,
+        };
         let ended = self.end(Revoked::User(&user.id)).await?;
         self.store.forget_user(&user.id).await?;
         Ok(ended)
@@ -231,9 +243,9 @@ impl Admin {
                 id: rng::id(&*self.rng),
                 at: now,
                 event: AuditEvent::Revoked.name().to_owned(),
-                client_id: None,
-                user: None,
-                grant: Some(grant.clone()),
+                client_id: Some(grant.client_id.clone()),
+                user: Some(grant.user.clone()),
+                grant: Some(grant.id.clone()),
                 request_id: None,
                 detail: json!({ "why": WHY }),
             };
@@ -262,6 +274,9 @@ impl Admin {
         crypto::write(config.key_file.path(), &ring)?;
         let mut rewrapped = 0;
         for user in self.store.users(i64::MAX).await? {
+            if user.state == UserState::Disconnected {
+                continue;
+            }
             let place = upstream::key_place(&user.forge, &user.account);
             let key = ring.unwrap(&user.key, &place);
             let key = key.map_err(|_| AdminError::Sealed(user.login.clone()))?;
@@ -301,7 +316,8 @@ mod tests {
         config::Given,
         crypto::DataKey,
         rng::SystemRng,
-        store::{NewUser, UpstreamTokens},
+        store::{Code, Grant, NewPair, NewUser, UpstreamTokens},
+        token::TokenHash,
     };
 
     async fn somebody(dir: &std::path::Path) -> (Admin, Config, DataKey) {
@@ -361,6 +377,85 @@ mod tests {
         let opened = ring.unwrap(&user.key, &place).unwrap();
         assert_eq!(opened.open(&sealed, &place).unwrap(), b"x");
         assert!(ring.unwrap(&user.key, &place_of_another).is_err());
+    }
+
+    #[tokio::test]
+    async fn who_shares_a_login_is_revoked_by_id() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, ..) = somebody(dir.path()).await;
+        let first = admin.store.user("u1").await.unwrap().unwrap();
+        let second = NewUser {
+            id: "u2".to_owned(),
+            forge: first.forge,
+            account: "8".to_owned(),
+            login: first.login,
+            key: first.key,
+            tokens: first.tokens.unwrap(),
+            scope: "read:user".to_owned(),
+        };
+        let now = Timestamp::UNIX_EPOCH;
+        assert!(admin.store.add_user(&second, now).await.unwrap());
+        let error = admin.revoke_user("alice").await.unwrap_err();
+        let told = "2 people go by `alice` here: u1, u2";
+        assert_eq!(error.to_string(), told);
+        assert_eq!(admin.revoke_user("u2").await.unwrap(), 0);
+        assert_eq!(admin.revoke_user("alice").await.unwrap(), 0);
+        assert!(admin.users().await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_end_is_told_with_client_and_person() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, config, _) = somebody(dir.path()).await;
+        let grant = Grant {
+            id: "g".to_owned(),
+            user: "u1".to_owned(),
+            client_id: "c".to_owned(),
+            scope: "mcp".to_owned(),
+            resource: "r".to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+            last_used_at: Timestamp::UNIX_EPOCH,
+        };
+        let hash = TokenHash::of("code");
+        let code = Code {
+            client_id: "c".to_owned(),
+            user: "u1".to_owned(),
+            redirect_uri: String::new(),
+            challenge: String::new(),
+            resource: "r".to_owned(),
+            scope: "mcp".to_owned(),
+            expires_at: Timestamp::MAX,
+        };
+        let pair = NewPair {
+            id: "p".to_owned(),
+            access: TokenHash::of("a"),
+            refresh: TokenHash::of("r"),
+            access_expires_at: Timestamp::MAX,
+            refresh_expires_at: Timestamp::MAX,
+        };
+        let issued = AuditRow {
+            id: "e".to_owned(),
+            at: Timestamp::UNIX_EPOCH - jiff::SignedDuration::from_secs(1),
+            event: AuditEvent::Issued.name().to_owned(),
+            client_id: None,
+            user: None,
+            grant: None,
+            request_id: None,
+            detail: json!({}),
+        };
+        let now = Timestamp::UNIX_EPOCH;
+        admin.store.put_code(&hash, &code, now).await.unwrap();
+        let used = admin.store.use_code(&hash, &grant, &pair, &issued, now);
+        used.await.unwrap();
+        admin.revoke_grant("g").await.unwrap();
+        let event = admin.audit(10).await.unwrap().remove(0);
+        assert_eq!(event.event, "revoked");
+        assert_eq!(event.client_id.as_deref(), Some("c"));
+        assert_eq!(event.user.as_deref(), Some("alice"));
+        assert_eq!(event.grant.as_deref(), Some("g"));
+        // Nothing is left to be wrapped anew.
+        assert_eq!(admin.users().await.unwrap()[0].state, "disconnected");
+        assert_eq!(admin.rotate_keys(&config).await.unwrap().rewrapped, 0);
     }
 
     #[tokio::test]

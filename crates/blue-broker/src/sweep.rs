@@ -13,6 +13,10 @@ const CODES: Duration = Duration::from_hours(24);
 const GRANTS: Duration = Duration::from_hours(7 * 24);
 /// A client that registered and never got a token is forgotten
 const CLIENTS: Duration = Duration::from_hours(7 * 24);
+/// One that got tokens, when all its grants are forgotten and nobody used it for so long
+const IDLE_CLIENTS: Duration = Duration::from_hours(90 * 24);
+/// What a sign-in brought has so long to become a grant
+const SIGN_INS: Duration = Duration::from_mins(10);
 
 /// Sweep now and then, for ever
 pub(crate) async fn run(app: Arc<App>) {
@@ -35,15 +39,22 @@ pub(crate) async fn once(app: &App) -> Result<(), StoreError> {
     let pages = store.sweep_pages(now).await?;
     let codes = store.sweep_codes(before(CODES)).await?;
     let grants = store.sweep_grants(before(GRANTS)).await?;
-    let clients = store.forget_unused_clients(before(CLIENTS)).await?;
+    let clients = store
+        .forget_unused_clients(before(CLIENTS), before(IDLE_CLIENTS))
+        .await?;
+    let erased = store.erase_unused(before(SIGN_INS), now).await?;
     let events = store.sweep_audit(before(app.config.audit_ttl)).await?;
+    // Also what an end could not take out of the log because somebody was reading.
+    let settled = store.settle().await;
     tracing::debug!(
         authorizations,
         pages,
         codes,
         grants,
         clients,
+        erased,
         events,
+        settled,
         "swept"
     );
     Ok(())

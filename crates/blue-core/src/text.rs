@@ -9,7 +9,12 @@ const MAX_CHARS: usize = 4_000;
 pub fn clean_line(text: &str) -> String {
     let mut out = String::new();
     for c in clean_chars(text).take(MAX_CHARS) {
-        let c = if c.is_whitespace() { ' ' } else { c };
+        // A Braille pattern without dots is blank, too; in longer texts it is part of pictures.
+        let c = if c.is_whitespace() || c == '\u{2800}' {
+            ' '
+        } else {
+            c
+        };
         if c == ' ' && out.ends_with(' ') {
             continue;
         }
@@ -36,7 +41,8 @@ fn is_hidden(c: char) -> bool {
             '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -51,5 +57,9 @@ mod tests {
         );
         assert_eq!(clean("one\ntwo\u{0}"), "one\ntwo");
         assert_eq!(clean_line("naïve 日本 ✓"), "naïve 日本 ✓");
+        let blank =
+            "\u{3164}\u{2800}\u{115f}\u{ffa0}\u{fe0f}\u{34f}\u{17b4}\u{e01ef}\u{2028}\u{1d173}";
+        assert_eq!(clean_line(blank), "");
+        assert_eq!(clean_line(&format!("a{blank}b")), "a b");
     }
 }

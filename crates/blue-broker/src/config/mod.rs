@@ -5,6 +5,7 @@
 
 mod clients;
 mod layers;
+mod network;
 mod settings;
 mod values;
 
@@ -14,6 +15,7 @@ use blue_core::secret::Secret;
 
 pub use clients::StaticClient;
 pub use layers::{Fault, Faults, File, Given};
+pub use network::Network;
 pub use settings::{Kind, SETTINGS, Setting, setting};
 pub use values::{Database, ForgeScopes, ForgeUrl, PublicUrl};
 
@@ -47,6 +49,8 @@ pub struct Config {
     pub metadata_hosts: MetadataHosts,
     /// Browser origins that may call `/mcp`, besides the broker's own
     pub origins: Vec<String>,
+    /// Proxies whose word on who asks is believed, for limits and the log
+    pub trusted_proxies: Vec<Network>,
     pub clients: Vec<StaticClient>,
 }
 
@@ -144,6 +148,7 @@ impl Config {
         let registration = from.or_default("registration", values::on_off);
         let metadata_hosts = from.or_default("metadata_hosts", values::metadata_hosts);
         let origins = from.or_default("origins", values::origins);
+        let trusted_proxies = from.or_default("trusted_proxies", values::networks);
         let forge_name = from.optional("forge_name", values::word);
         let clients = from.clients(given.base());
         from.finish()?;
@@ -166,6 +171,7 @@ impl Config {
             registration: registration.expect(CHECKED),
             metadata_hosts: metadata_hosts.expect(CHECKED),
             origins: origins.expect(CHECKED),
+            trusted_proxies: trusted_proxies.expect(CHECKED),
             clients,
         })
     }

@@ -201,6 +201,13 @@ pub const SETTINGS: &[Setting] = &[
         "none",
         "none",
     ),
+    text(
+        "trusted_proxies",
+        "BLUE_BROKER_TRUSTED_PROXIES",
+        "Proxies whose `X-Forwarded-For` says who asks, for limits and logs: addresses or networks",
+        "none",
+        "none",
+    ),
 ];
 
 /// A setting by the name of its variable; for constants, where a wrong name must not compile

@@ -199,6 +199,20 @@ fn private_schemes_are_private() {
 }
 
 #[test]
+fn a_proxy_that_is_trusted_is_an_address_or_a_network() {
+    let config = |text| read(&with(&[("BLUE_BROKER_TRUSTED_PROXIES", text)]));
+    assert!(read(&with(&[])).unwrap().trusted_proxies.is_empty());
+    assert!(config("none").unwrap().trusted_proxies.is_empty());
+    let two = config("127.0.0.1, fd00::/8").unwrap().trusted_proxies;
+    assert_eq!(format!("{two:?}"), "[127.0.0.1/32, fd00::/8]");
+    for bad in ["proxy.example.org", "127.0.0.1/99", "any", "10.0.0.1/8"] {
+        let told = faults(&with(&[("BLUE_BROKER_TRUSTED_PROXIES", bad)]));
+        let here = "BLUE_BROKER_TRUSTED_PROXIES: `";
+        assert!(told.len() == 1 && told[0].starts_with(here), "{told:?}");
+    }
+}
+
+#[test]
 fn clients_are_tables_of_the_file() {
     let mut given = with(&[]);
     given.file = Some(file(

@@ -10,7 +10,7 @@ use std::{
 use blue_core::secret::Secret;
 use url::{Host, Url};
 
-use super::MetadataHosts;
+use super::{MetadataHosts, Network};
 
 /// Where the broker is reached: the issuer, in one spelling
 #[derive(Clone, PartialEq, Eq)]
@@ -78,6 +78,12 @@ impl PublicUrl {
 
     pub fn is_loopback(&self) -> bool {
         is_loopback(&self.url)
+    }
+
+    /// Whether an address is ours, by whatever name of this machine
+    pub(crate) fn leads_here(&self, url: &Url) -> bool {
+        let same_port = url.port_or_known_default() == self.url.port_or_known_default();
+        url.origin() == self.url.origin() || (same_port && self.is_loopback() && is_loopback(url))
     }
 }
 
@@ -366,6 +372,12 @@ pub(super) fn origins(text: &str) -> Result<Vec<String>, String> {
         }
     }
     Ok(found)
+}
+
+/// Addresses and networks
+pub(super) fn networks(text: &str) -> Result<Vec<Network>, String> {
+    let found = list(text);
+    found.iter().map(|one| Network::parse(one)).collect()
 }
 
 /// A list, or `none`

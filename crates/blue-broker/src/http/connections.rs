@@ -6,7 +6,7 @@ use axum::{
     Extension,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderValue},
+    http::{HeaderMap, HeaderValue, Uri, request::Parts},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     app::App,
-    audit::Fields,
     crypto::Purpose,
     oauth::{
         authorize, browser, consent,
@@ -69,8 +68,13 @@ async fn visitor(app: &App, headers: &HeaderMap) -> Result<Option<(Token, PageSe
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Response {
+    // Its forms count at one spelling only.
+    if let Some(elsewhere) = authorize::other_spelling(&app, &headers, &uri) {
+        return elsewhere;
+    }
     match list(&app, &headers).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
@@ -135,10 +139,10 @@ async fn connections(app: &App, user: &str) -> Result<Vec<Connection>, Trouble> 
 pub(super) async fn act(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
-    headers: HeaderMap,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
-    match change(&app, &request, &headers, &body).await {
+    match change(&app, &request, &parts, &body).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
@@ -147,16 +151,18 @@ pub(super) async fn act(
 async fn change(
     app: &App,
     request: &RequestId,
-    headers: &HeaderMap,
+    parts: &Parts,
     body: &[u8],
 ) -> Result<Response, Trouble> {
+    let headers = &parts.headers;
     if !browser::is_own_page(app, headers) {
         return Err(Trouble::Forged);
     }
     let params = Params::form(headers, body)?;
     let what = params.get("do").unwrap_or_default();
     if what == "sign-in" {
-        return sign_in(app).await;
+        let from = super::counted(&parts.extensions);
+        return sign_in(app, from.as_deref()).await;
     }
     let Some((token, session)) = visitor(app, headers).await? else {
         // Signed out meanwhile: the page says so.
@@ -167,18 +173,13 @@ async fn change(
         return Err(Trouble::Forged);
     }
     let user = session.user.as_str();
-    let about = Fields {
-        user: Some(user),
-        request: Some(&request.0),
-        ..Fields::default()
-    };
     match (what, params.get("client")) {
         ("revoke", Some(client)) => {
             let what = Revoked::Connection { user, client };
-            revoke::end(app, what, WHY, about).await?;
+            revoke::end(app, what, WHY, &request.0).await?;
         }
         ("revoke-all", _) => {
-            revoke::end(app, Revoked::User(user), WHY, about).await?;
+            revoke::end(app, Revoked::User(user), WHY, &request.0).await?;
         }
         ("sign-out", _) => {
             app.store.close_page(&token.hash()).await?;
@@ -195,7 +196,7 @@ async fn change(
 }
 
 /// Send somebody to the forge, for this page alone
-async fn sign_in(app: &App) -> Result<Response, Trouble> {
+async fn sign_in(app: &App, from: Option<&str>) -> Result<Response, Trouble> {
     let ask = Ask {
         client_id: None,
         redirect_uri: "/connections".to_owned(),
@@ -204,7 +205,7 @@ async fn sign_in(app: &App) -> Result<Response, Trouble> {
         resource: String::new(),
         challenge: String::new(),
     };
-    app.limits.authorizations.take(None, app.now())?;
+    app.limits.authorizations.take(from, app.now())?;
     let (new, secret) = authorize::fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
     let to = format!("/oauth/done?tx={}", new.id);

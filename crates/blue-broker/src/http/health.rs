@@ -30,11 +30,18 @@ pub(super) async fn healthz(State(app): State<Arc<App>>) -> Response {
     answer(StatusCode::OK, &body)
 }
 
-/// What was found last, when all was well
+/// What was found last, good or bad
 ///
 /// Anybody may ask, and must not make us ask the forge as often as they like.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<Option<Instant>>);
+pub(crate) struct Seen(Mutex<Option<Found>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    at: Instant,
+    database: bool,
+    forge: bool,
+}
 
 /// How long that counts
 const REMEMBERED: Duration = Duration::from_millis(500);
@@ -43,17 +50,17 @@ const REMEMBERED: Duration = Duration::from_millis(500);
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
     // One at a time: the others wait for what it finds.
     let mut seen = app.seen.0.lock().await;
-    let recent = seen.is_some_and(|at| at.elapsed() < REMEMBERED);
-    let (database, forge) = if recent {
-        (true, true)
-    } else {
-        tokio::join!(database(&app), forge(&app))
+    let recent = seen.filter(|found| found.at.elapsed() < REMEMBERED);
+    let found = match recent {
+        Some(found) => found,
+        None => look(&app).await,
     };
-    let ready = database && forge;
-    if !recent {
-        *seen = ready.then(Instant::now);
-    }
+    *seen = Some(found);
     drop(seen);
+    let Found {
+        database, forge, ..
+    } = found;
+    let ready = database && forge;
     let word = |good| if good { "ok" } else { "failed" };
     let body = json!({
         "status": if ready { "ok" } else { "unavailable" },
@@ -66,6 +73,15 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
         StatusCode::SERVICE_UNAVAILABLE
     };
     answer(status, &body)
+}
+
+async fn look(app: &App) -> Found {
+    let (database, forge) = tokio::join!(database(app), forge(app));
+    Found {
+        at: Instant::now(),
+        database,
+        forge,
+    }
 }
 
 async fn database(app: &App) -> bool {

@@ -121,10 +121,11 @@ fn is_known(app: &App, origin: &HeaderValue) -> bool {
 /// machine does that does not pass the name on
 fn is_our_host(app: &App, request: &Request<Body>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
+    // A target that names a host wins over the header (RFC 9112, 3.2.2).
+    let target = request.uri().authority().map(Authority::as_str);
     let named = match (hosts.next(), hosts.next()) {
-        (Some(one), None) => one.to_str().ok(),
         (Some(_), Some(_)) => None,
-        (None, _) => request.uri().authority().map(Authority::as_str),
+        (one, _) => target.or_else(|| one?.to_str().ok()),
     };
     let Some(named) = named else {
         return false;

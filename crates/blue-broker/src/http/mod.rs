@@ -1,6 +1,7 @@
 //! The route table, and what holds for every answer
 
 mod bearer;
+mod caller;
 pub(crate) mod connections;
 mod cors;
 mod error_page;
@@ -24,6 +25,7 @@ use axum::{
 #[cfg(test)]
 pub(crate) use bearer::check as check_bearer;
 pub(crate) use bearer::{Passes, REMEMBERED};
+pub(crate) use caller::counted;
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use health::Seen;
 pub(crate) use request::RequestId;

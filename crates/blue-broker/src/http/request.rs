@@ -1,19 +1,21 @@
 //! A name for every request, in its log lines and in its answer
 
 use std::{
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{HeaderName, HeaderValue, StatusCode},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use tokio::time::timeout;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, field::display};
 
+use super::caller::{self, CallerAddress};
 use crate::app::App;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -29,6 +31,15 @@ pub(crate) struct RequestId(pub(crate) String);
 pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = app.id();
     request.extensions_mut().insert(RequestId(id.clone()));
+    let connection = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let from = connection.map(|ConnectInfo(connection)| {
+        let trusted = &app.config.trusted_proxies;
+        caller::address(trusted, connection.ip(), request.headers())
+    });
+    if let Some(from) = from {
+        request.extensions_mut().insert(CallerAddress(from));
+    }
+    let from = from.map(display);
     let method = request.method().clone();
     let path = shown(request.uri().path());
     let span = tracing::info_span!("request", id = %id);
@@ -40,8 +51,8 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
         let status = answer.status().as_u16();
         match path {
             // Somebody asks for these all the time.
-            "/healthz" | "/readyz" => tracing::debug!(%method, path, status, ms, "answered"),
-            _ => tracing::info!(%method, path, status, ms, "answered"),
+            "/healthz" | "/readyz" => tracing::debug!(%method, path, status, ms, from, "answered"),
+            _ => tracing::info!(%method, path, status, ms, from, "answered"),
         }
     });
     if let Ok(value) = HeaderValue::try_from(id) {

@@ -4,11 +4,11 @@
 //! each time it begins an authorization of its own: one client fetches the address itself before
 //! it opens a browser with it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Extension,
-    extract::{ConnectInfo, State},
+    extract::State,
     http::{HeaderMap, Uri, header, request::Parts},
     response::Response,
 };
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     app::App,
     crypto::Purpose,
-    http::RequestId,
-    limits, rng,
+    http::{self, RequestId},
+    rng,
     store::{Ask, Authorization, Client, Stage},
     token::TokenHash,
 };
@@ -82,8 +82,7 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
         resource,
         challenge: params.get("code_challenge").unwrap_or_default().to_owned(),
     };
-    let from = request.extensions.get::<ConnectInfo<SocketAddr>>();
-    let from = from.and_then(|ConnectInfo(address)| limits::who(address.ip()));
+    let from = http::counted(&request.extensions);
     app.limits.authorizations.take(from.as_deref(), app.now())?;
     let (new, secret) = fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
@@ -169,7 +168,10 @@ pub(super) fn safe(app: &App, uri: &str) -> Option<Url> {
     let url = Url::parse(uri).ok()?;
     let scheme = url.scheme();
     let private = app.config.private_schemes.iter().any(|own| own == scheme);
-    (matches!(scheme, "http" | "https") || private).then_some(url)
+    // The port of the own machine is free, so it may have become ours only now.
+    let good =
+        private || (matches!(scheme, "http" | "https") && !app.config.public_url.leads_here(&url));
+    good.then_some(url)
 }
 
 /// An answer to the client, with its state and our name, so that it knows who speaks
@@ -192,7 +194,7 @@ pub(super) fn answer_to(
 ///
 /// Only among names of this machine and on the same port. Anywhere else a proxy may have changed
 /// the header, and people would be sent in a circle.
-fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
+pub(crate) fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
     let own = &app.config.public_url;
     let host = headers.get(header::HOST)?.to_str().ok()?;
     if !own.is_loopback() || host == own.authority() {

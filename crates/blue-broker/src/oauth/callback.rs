@@ -112,6 +112,8 @@ async fn finish(
     };
     let Some(client) = returned.ask.client_id.clone() else {
         app.store.granted(returned, &user).await?;
+        // The page needs to know who it is, and nothing of the forge's.
+        app.store.erase_unless_connected(&user, app.now()).await?;
         return Ok(Some(connections::open(&app, &user).await?));
     };
     let now = app.now();

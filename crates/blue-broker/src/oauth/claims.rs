@@ -2,6 +2,7 @@
 //!
 //! None of it is to be trusted; it is only made such that it can be shown and compared.
 
+use blue_core::text::clean_line;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -136,16 +137,7 @@ fn shown_link(key: &str, link: &str) -> Result<Option<String>, ClaimError> {
 
 /// A name in one line, without what would make it look like something else
 fn clean(name: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let spaced = name.replace(['\n', '\r', '\t'], " ");
-    let kept: String = spaced.chars().filter(|c| !hidden(*c)).collect();
-    let words: Vec<&str> = kept.split_whitespace().collect();
-    let line = words.join(" ");
+    let line = clean_line(name);
     line.chars().take(LONGEST_NAME).collect()
 }
 
@@ -157,6 +149,10 @@ mod tests {
     fn a_name_is_one_line_that_hides_nothing() {
         assert_eq!(clean("  Claude \n Code\t"), "Claude Code");
         assert_eq!(clean("a\u{202e}b\u{200b}c\u{0}d\u{feff}"), "abcd");
+        assert_eq!(
+            clean("\u{3164}\u{2800} \u{115f}\u{ffa0}\u{fe0f}\u{34f}\u{17b4}\u{e01ef}"),
+            ""
+        );
         assert_eq!(clean("<b>x</b>"), "<b>x</b>");
         assert_eq!(clean(&"é".repeat(500)).chars().count(), LONGEST_NAME);
     }

@@ -118,7 +118,9 @@ fn known(client: &Client) -> Known {
 fn target(uri: &str) -> Option<Target> {
     let url = Url::parse(uri).ok()?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Some(Target::App(url.scheme().to_owned()));
+        // A program with a scheme of its own goes by what follows it: whose part of it this is.
+        let host = url.host_str().unwrap_or_default();
+        return Some(Target::App(format!("{}://{host}", url.scheme())));
     }
     let host = url.host_str()?;
     let host = match url.port() {
@@ -215,7 +217,7 @@ mod tests {
             ("http://localhost/cb", local("localhost")),
             (
                 "cursor://anysphere/cb",
-                Some(Target::App("cursor".to_owned())),
+                Some(Target::App("cursor://anysphere".to_owned())),
             ),
             ("nonsense", None),
         ] {

@@ -1,8 +1,8 @@
 //! A refresh token becomes new tokens
 //!
 //! Each is used once. Answers get lost and processes share a store, so its holder may come again
-//! for a minute, and later too as long as nobody used what it gave; else somebody else has it, and
-//! the grant ends.
+//! for a minute, and later too as long as nobody used what it gave, which is worth nothing then.
+//! Else, or if what is worth nothing comes after all, somebody else has it, and the grant ends.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
     }
     // With new tokens a client would get 401, refresh and get 401 again without end.
     let user = app.store.user(&of.user).await?;
-    if user.is_none_or(|user| user.state == UserState::Reconnect) {
+    if user.is_none_or(|user| user.state != UserState::Connected) {
         return Err(OAuthError::invalid_grant(
             "the person has to sign in with the forge again",
         ));

@@ -4,10 +4,10 @@
 //! that is there; the port of the own machine, which is another one each time, makes no
 //! difference. One with a secret is always new, for nobody may get another's secret.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
-    extract::{ConnectInfo, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
@@ -101,8 +101,7 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
     if !app.config.registration {
         return Err(Refusal::Closed);
     }
-    let from = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let from = from.and_then(|ConnectInfo(address)| limits::who(address.ip()));
+    let from = http::counted(request.extensions());
     let id = request.extensions().get::<RequestId>().cloned();
     let said = body(request).await?;
     let claims = Claims::read(&app.config, &said)?;

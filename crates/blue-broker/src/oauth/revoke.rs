@@ -57,12 +57,8 @@ async fn end_token(
             "the token was given to another client",
         ));
     }
-    let about = Fields {
-        client: Some(&client.id),
-        request: Some(request),
-        ..Fields::default()
-    };
-    end(app, Revoked::Grant(&grant), "revoked by the client", about).await?;
+    let what = Revoked::Grant(&grant);
+    end(app, what, "revoked by the client", request).await?;
     Ok(())
 }
 
@@ -73,15 +69,18 @@ pub(crate) async fn end(
     app: &App,
     what: Revoked<'_>,
     why: &str,
-    about: Fields<'_>,
+    request: &str,
 ) -> Result<usize, StoreError> {
     let grants = app.store.revoke(what, why, app.now()).await?;
-    ended(app, &grants);
+    let ids: Vec<String> = grants.iter().map(|grant| grant.id.clone()).collect();
+    ended(app, &ids);
     for grant in &grants {
         let about = Fields {
-            grant: Some(grant),
+            client: Some(&grant.client_id),
+            user: Some(&grant.user),
+            grant: Some(&grant.id),
+            request: Some(request),
             detail: json!({ "why": why }),
-            ..about.clone()
         };
         app.audit(AuditEvent::Revoked, about).await;
     }

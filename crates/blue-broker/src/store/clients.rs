@@ -187,8 +187,10 @@ impl Store {
 
     /// Note that a client registered again, so that it does not expire yet
     pub(crate) async fn client_seen(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE clients SET created_at = $2 \
-            WHERE id = $1 AND last_used_at IS NULL AND created_at < $3";
+        const SQL: &str = "UPDATE clients SET \
+            created_at = CASE WHEN last_used_at IS NULL THEN $2 ELSE created_at END, \
+            last_used_at = CASE WHEN last_used_at IS NULL THEN NULL ELSE $2 END \
+            WHERE id = $1 AND COALESCE(last_used_at, created_at) < $3";
         // Once a day is enough, and the usual case writes nothing.
         let day = ms(now).saturating_sub(24 * 60 * 60 * 1000);
         writing!(&self.db, |on| {
@@ -211,13 +213,20 @@ impl Store {
         Ok(())
     }
 
-    /// Forget clients that registered themselves before `before` and were never used
-    pub(crate) async fn forget_unused_clients(&self, before: Timestamp) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM clients WHERE kind <> 'static' AND last_used_at IS NULL \
-            AND created_at < $1";
+    /// Forget clients that registered themselves before `unused` and were never used, and those
+    /// that have no grant and were last used before `idle`
+    pub(crate) async fn forget_unused_clients(
+        &self,
+        unused: Timestamp,
+        idle: Timestamp,
+    ) -> Result<u64, StoreError> {
+        const SQL: &str = "DELETE FROM clients WHERE kind <> 'static' \
+            AND ((last_used_at IS NULL AND created_at < $1) OR (last_used_at < $2 AND NOT EXISTS \
+            (SELECT 1 FROM grants WHERE grants.client_id = clients.id)))";
         Ok(writing!(&self.db, |on| {
             sqlx::query(SQL)
-                .bind(ms(before))
+                .bind(ms(unused))
+                .bind(ms(idle))
                 .execute(on)
                 .await?
                 .rows_affected()

@@ -119,8 +119,8 @@ impl Store {
             WHERE hash = $1 AND used_at IS NULL AND expires_at > $2";
         const USED: &str = "SELECT grant_id FROM codes WHERE hash = $1 AND used_at IS NOT NULL";
         const END: &str = "UPDATE grants SET revoked_at = $2, revoked_why = 'code replayed' \
-            WHERE id = $1 AND revoked_at IS NULL";
-        Ok(together!(&self.db, |on| {
+            WHERE id = $1 AND revoked_at IS NULL RETURNING user_id";
+        let used = together!(&self.db, |on| {
             let used = sqlx::query(USE)
                 .bind(hash.bytes())
                 .bind(ms(now))
@@ -148,17 +148,24 @@ impl Store {
                     .await?;
                 match row {
                     Some((Some(grant),)) => {
-                        sqlx::query(END)
+                        let ended: Option<(String,)> = sqlx::query_as(END)
                             .bind(&grant)
                             .bind(ms(now))
-                            .execute(&mut *on)
+                            .fetch_optional(&mut *on)
                             .await?;
+                        if let Some((user,)) = &ended {
+                            super::erase::unless_connected!(on, user, now);
+                        }
                         CodeUse::Replayed { grant }
                     }
                     _ => CodeUse::Gone,
                 }
             }
-        }))
+        });
+        if let CodeUse::Replayed { .. } = used {
+            self.settle().await;
+        }
+        Ok(used)
     }
 
     /// Forget codes that ended before `before`; until then a replay is noticed

@@ -16,6 +16,8 @@ use tokio::time::timeout;
 use super::{Store, StoreError, migrate};
 use crate::config::Database;
 
+/// How long a writer waits for another process at the file's lock
+pub(super) const BUSY: Duration = Duration::from_secs(5);
 /// How long a connection to PostgreSQL may take
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -111,7 +113,7 @@ pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
         .auto_vacuum(SqliteAutoVacuum::None)
-        .busy_timeout(Duration::from_secs(5))
+        .busy_timeout(BUSY)
         .foreign_keys(false)
         .pragma("secure_delete", "ON")
         .pragma("temp_store", "MEMORY")

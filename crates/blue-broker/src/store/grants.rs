@@ -1,10 +1,12 @@
 //! Grants: one person's yes to one client, and all tokens that follow from it
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::{
     Store, StoreError,
-    db::{reading, writing},
+    db::{reading, together, writing},
     ms, time,
 };
 
@@ -17,6 +19,14 @@ pub(crate) struct Grant {
     pub(crate) resource: String,
     pub(crate) created_at: Timestamp,
     pub(crate) last_used_at: Timestamp,
+}
+
+/// A grant that was just ended
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EndedGrant {
+    pub(crate) id: String,
+    pub(crate) user: String,
+    pub(crate) client_id: String,
 }
 
 /// Whose grants end
@@ -79,35 +89,52 @@ impl Store {
         Ok(())
     }
 
-    /// End grants: none of their tokens opens anything any more. Gives the ids of those it ended
+    /// End grants: none of their tokens opens anything any more. Gives those that it ended
+    ///
+    /// Who has no other is left without tokens of the forge, too.
     pub(crate) async fn revoke(
         &self,
         what: Revoked<'_>,
         why: &str,
         now: Timestamp,
-    ) -> Result<Vec<String>, StoreError> {
+    ) -> Result<Vec<EndedGrant>, StoreError> {
         const GRANT: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
-            WHERE id = $1 AND revoked_at IS NULL RETURNING id";
+            WHERE id = $1 AND revoked_at IS NULL RETURNING id, user_id, client_id";
         const USER: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
-            WHERE user_id = $1 AND revoked_at IS NULL RETURNING id";
+            WHERE user_id = $1 AND revoked_at IS NULL RETURNING id, user_id, client_id";
         const CLIENT: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
-            WHERE client_id = $1 AND revoked_at IS NULL RETURNING id";
+            WHERE client_id = $1 AND revoked_at IS NULL RETURNING id, user_id, client_id";
         const CONNECTION: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
-            WHERE user_id = $1 AND client_id = $4 AND revoked_at IS NULL RETURNING id";
+            WHERE user_id = $1 AND client_id = $4 AND revoked_at IS NULL RETURNING id, user_id, client_id";
         let (sql, of, client) = match what {
             Revoked::Grant(id) => (GRANT, id, None),
             Revoked::User(id) => (USER, id, None),
             Revoked::Client(id) => (CLIENT, id, None),
             Revoked::Connection { user, client } => (CONNECTION, user, Some(client)),
         };
-        let ended: Vec<(String,)> = writing!(&self.db, |on| {
+        let ended = together!(&self.db, |on| {
             let query = sqlx::query_as(sql).bind(of).bind(ms(now)).bind(why);
-            match client {
-                Some(client) => query.bind(client).fetch_all(on).await?,
-                None => query.fetch_all(on).await?,
+            let ended: Vec<(String, String, String)> = match client {
+                Some(client) => query.bind(client).fetch_all(&mut *on).await?,
+                None => query.fetch_all(&mut *on).await?,
+            };
+            // In order, so that two who end many do not wait for each other.
+            let users: BTreeSet<&str> = ended.iter().map(|(_, user, _)| user.as_str()).collect();
+            for user in users {
+                super::erase::unless_connected!(on, user, now);
             }
+            ended
         });
-        Ok(ended.into_iter().map(|(id,)| id).collect())
+        // What was answered must hold after a power cut, too.
+        if !ended.is_empty() {
+            self.settle().await;
+        }
+        let grant = |(id, user, client_id)| EndedGrant {
+            id,
+            user,
+            client_id,
+        };
+        Ok(ended.into_iter().map(grant).collect())
     }
 
     /// Forget grants that ended, or whose last token ended, before `before`
@@ -116,8 +143,15 @@ impl Store {
             (SELECT id FROM grants WHERE revoked_at <= $1)";
         const GRANTS: &str = "DELETE FROM grants WHERE created_at <= $1 \
             AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id)";
+        // A client was used when its grants were: nobody will know when they are gone.
+        const CLIENTS: &str = "UPDATE clients SET last_used_at = (SELECT MAX(grants.last_used_at) \
+            FROM grants WHERE grants.client_id = clients.id) \
+            WHERE COALESCE(last_used_at, 0) < (SELECT MAX(grants.last_used_at) FROM grants \
+            WHERE grants.client_id = clients.id AND grants.created_at <= $1 \
+            AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id))";
         Ok(writing!(&self.db, |on| {
             sqlx::query(PAIRS).bind(ms(before)).execute(on).await?;
+            sqlx::query(CLIENTS).bind(ms(before)).execute(on).await?;
             sqlx::query(GRANTS)
                 .bind(ms(before))
                 .execute(on)

@@ -8,6 +8,7 @@ mod authorizations;
 mod clients;
 mod codes;
 mod consents;
+mod erase;
 mod grants;
 mod page_sessions;
 mod tokens;

@@ -53,7 +53,8 @@ pub(crate) enum Refresh {
     Limited,
     /// Ended, expired, or never given
     Gone,
-    /// It was used before, and so was what it gave: somebody else has it. The grant is now ended
+    /// It was used before, and so was what it gave, or it was dropped for another: two have it.
+    /// The grant is now ended
     Replayed,
 }
 
@@ -188,8 +189,10 @@ impl Store {
             WHERE id = $1 AND revoked_at IS NULL RETURNING refresh_count";
         const USE: &str = "UPDATE pairs SET refresh_used_at = $2 WHERE refresh_hash = $1 \
             AND refresh_used_at IS NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
-        const USED: &str = "SELECT refresh_used_at FROM pairs WHERE refresh_hash = $1 \
-            AND refresh_used_at IS NOT NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
+        // Dropped means that its parent came again: two have that one, and one of them this.
+        const USED: &str = "SELECT COALESCE(refresh_used_at, 0), revoked_at FROM pairs \
+            WHERE refresh_hash = $1 AND (refresh_used_at IS NOT NULL OR revoked_at IS NOT NULL) \
+            AND refresh_expires_at > $2";
         const SUCCESSORS: &str = "SELECT COUNT(*) FROM pairs WHERE parent = $1 \
             AND (access_used_at IS NOT NULL OR refresh_used_at IS NOT NULL)";
         const DROP: &str =
@@ -201,7 +204,7 @@ impl Store {
                 .unwrap_or(i64::MAX)
                 .max(1);
         let grace = i64::try_from(rules.grace.as_millis()).unwrap_or(i64::MAX);
-        Ok(together!(&self.db, |on| {
+        let done = together!(&self.db, |on| {
             let count: Option<(i64,)> = sqlx::query_as(COUNT)
                 .bind(&of.grant)
                 .bind(ms(now))
@@ -218,8 +221,8 @@ impl Store {
                         .execute(&mut *on)
                         .await?
                         .rows_affected();
-                    let used: Option<(i64,)> = if first == 1 {
-                        Some((ms(now),))
+                    let used: Option<(i64, Option<i64>)> = if first == 1 {
+                        Some((ms(now), None))
                     } else {
                         sqlx::query_as(USED)
                             .bind(hash.bytes())
@@ -229,17 +232,17 @@ impl Store {
                     };
                     match used {
                         None => Refresh::Gone,
-                        Some((at,)) if ms(now) - at <= grace => {
+                        Some((at, None)) if ms(now) - at <= grace => {
                             insert!(on, new, &of.grant, Some(&of.pair), now);
                             super::audit::insert!(&mut *on, event);
                             Refresh::Issued
                         }
-                        Some(_) => {
+                        Some((_, dropped)) => {
                             let (successors,): (i64,) = sqlx::query_as(SUCCESSORS)
                                 .bind(&of.pair)
                                 .fetch_one(&mut *on)
                                 .await?;
-                            if successors == 0 {
+                            if dropped.is_none() && successors == 0 {
                                 sqlx::query(DROP)
                                     .bind(&of.pair)
                                     .bind(ms(now))
@@ -254,12 +257,17 @@ impl Store {
                                     .bind(ms(now))
                                     .execute(&mut *on)
                                     .await?;
+                                super::erase::unless_connected!(on, &of.user, now);
                                 Refresh::Replayed
                             }
                         }
                     }
                 }
             }
-        }))
+        });
+        if done == Refresh::Replayed {
+            self.settle().await;
+        }
+        Ok(done)
     }
 }

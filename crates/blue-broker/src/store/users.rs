@@ -18,6 +18,8 @@ pub(crate) enum UserState {
     Connected,
     /// The forge takes our token no more: they must sign in again
     Reconnect,
+    /// No connection is left, and so neither tokens nor a key of theirs
+    Disconnected,
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +118,7 @@ fn user(row: Row) -> Result<User, StoreError> {
         state: match state.as_str() {
             "connected" => UserState::Connected,
             "reconnect" => UserState::Reconnect,
+            "disconnected" => UserState::Disconnected,
             _ => return Err(corrupt("the state of a user")),
         },
         version,
@@ -167,9 +170,21 @@ impl Store {
         rows.into_iter().map(user).collect()
     }
 
+    /// Everybody with this id or login; a login that was given up at the forge may come twice
+    pub(crate) async fn users_named(&self, who: &str) -> Result<Vec<User>, StoreError> {
+        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+            forge_scope FROM users WHERE id = $1 OR login = $1 ORDER BY id";
+        let rows: Vec<Row> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(who).fetch_all(on).await?
+        });
+        rows.into_iter().map(user).collect()
+    }
+
     /// Ids of all keys that rows were written with
     pub(crate) async fn key_ids(&self) -> Result<Vec<String>, StoreError> {
-        const SQL: &str = "SELECT DISTINCT key_id FROM users ORDER BY key_id";
+        const SQL: &str = "SELECT DISTINCT key_id FROM users WHERE state <> 'disconnected' \
+            ORDER BY key_id";
         let rows: Vec<(String,)> =
             reading!(&self.db, |on| { sqlx::query_as(SQL).fetch_all(on).await? });
         Ok(rows.into_iter().map(|(id,)| id).collect())
@@ -203,31 +218,34 @@ impl Store {
 
     /// Replace the tokens by those of version `from + 1`, as a new sign-in brings them
     ///
-    /// False if somebody else changed the row since it was read. A lease does not stop it: a
-    /// sign-in made the older tokens worthless.
+    /// `key` is the new data key of somebody who has none. False if somebody else changed the row
+    /// since it was read. A lease does not stop it: a sign-in made the older tokens worthless.
     pub(crate) async fn signed_in(
         &self,
-        id: &str,
-        from: i64,
+        was: &User,
         login: &str,
         scope: &str,
+        key: Option<&WrappedKey>,
         tokens: &UpstreamTokens,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE users SET login = $3, state = 'connected', version = version + 1, \
             access_sealed = $4, refresh_sealed = $5, access_expires_at = $6, updated_at = $7, \
-            forge_scope = $8, lease_owner = NULL, lease_until = NULL \
+            forge_scope = $8, key_id = COALESCE($9, key_id), \
+            wrapped_key = COALESCE($10, wrapped_key), lease_owner = NULL, lease_until = NULL \
             WHERE id = $1 AND version = $2";
         Ok(writing!(&self.db, |on| {
             sqlx::query(SQL)
-                .bind(id)
-                .bind(from)
+                .bind(&was.id)
+                .bind(was.version)
                 .bind(login)
                 .bind(&tokens.access)
                 .bind(&tokens.refresh)
                 .bind(ms(tokens.access_expires_at))
                 .bind(ms(now))
                 .bind(scope)
+                .bind(key.map(|key| key.key_id.as_str()))
+                .bind(key.map(|key| key.sealed.as_slice()))
                 .execute(on)
                 .await?
                 .rows_affected()
@@ -333,7 +351,7 @@ impl Store {
         const SQL: &str = "UPDATE users SET state = 'reconnect', version = version + 1, \
             access_sealed = NULL, refresh_sealed = NULL, access_expires_at = 0, updated_at = $3, \
             lease_owner = NULL, lease_until = NULL WHERE id = $1 AND version = $2";
-        Ok(writing!(&self.db, |on| {
+        let erased = writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(id)
                 .bind(version)
@@ -341,8 +359,11 @@ impl Store {
                 .execute(on)
                 .await?
                 .rows_affected()
-                == 1
-        }))
+        });
+        if erased > 0 {
+            self.settle().await;
+        }
+        Ok(erased > 0)
     }
 
     /// Replace the wrapping of a person's key, as a rotation of the master keys does
@@ -370,8 +391,12 @@ impl Store {
     /// Forget a person whole; what was sealed for them can never be opened again
     pub(crate) async fn forget_user(&self, id: &str) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM users WHERE id = $1";
-        Ok(writing!(&self.db, |on| {
-            sqlx::query(SQL).bind(id).execute(on).await?.rows_affected() == 1
-        }))
+        let gone = writing!(&self.db, |on| {
+            sqlx::query(SQL).bind(id).execute(on).await?.rows_affected()
+        });
+        if gone > 0 {
+            self.settle().await;
+        }
+        Ok(gone > 0)
     }
 }

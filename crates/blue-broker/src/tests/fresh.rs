@@ -46,6 +46,7 @@ async fn many_calls_at_once_refresh_the_forge_token_once() {
 async fn replicas_refresh_the_forge_token_once() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
     let replica = world.replica().await;
     for round in 1..4 {
         world.clock.advance(Duration::from_hours(1));

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use reqwest::Method;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::World;
 
@@ -82,6 +86,20 @@ async fn pages_and_names_from_elsewhere_are_not_let_in() {
         assert_eq!(answer.status(), status, "{name}: {value}");
         let cors = answer.headers().get("access-control-allow-origin");
         assert_eq!(cors.is_some(), name == "origin" && status == 200, "{value}");
+    }
+    // A target that names a host counts for more than the header.
+    let elsewhere = "http://evil.example.org";
+    for (target, status) in [(own.as_str(), 200), (elsewhere, 403), ("", 200)] {
+        let mut socket = TcpStream::connect(world.broker.address()).await.unwrap();
+        let request = format!(
+            "POST {target}/mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 0\r\n\
+             Authorization: Bearer {access}\r\nConnection: close\r\n\r\n"
+        );
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut said = String::new();
+        socket.read_to_string(&mut said).await.unwrap();
+        let line = format!("HTTP/1.1 {status} ");
+        assert!(said.starts_with(&line), "{target}: {said}");
     }
     let preflight = |origin: &str| {
         let request = world.http.request(Method::OPTIONS, &url);

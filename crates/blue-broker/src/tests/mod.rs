@@ -131,6 +131,17 @@ async fn refreshed(
     body.to_string().into_response()
 }
 
+/// Whether it is there; slow, so that others ask meanwhile
+async fn version(State(forge): State<Arc<Forge>>) -> Response {
+    *forge.asked.lock().unwrap() += 1;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mood = *forge.mood.lock().unwrap();
+    match mood {
+        Mood::Broken => StatusCode::BAD_GATEWAY.into_response(),
+        _ => "{}".into_response(),
+    }
+}
+
 struct World {
     broker: Broker,
     clock: Arc<ManualClock>,
@@ -153,6 +164,7 @@ impl World {
         let router = Router::new()
             .route("/login/oauth/access_token", post(refreshed))
             .route("/login/oauth/userinfo", get(who))
+            .route("/api/v1/version", get(version))
             .with_state(Arc::clone(&forge));
         tokio::spawn(axum::serve(listener, router).into_future());
 

@@ -1,17 +1,17 @@
 //! Codes, refresh tokens, revocation
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::join_all;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
-use super::{REDIRECT, VERIFIER, World};
+use super::{Mood, REDIRECT, VERIFIER, World};
 use crate::{
     Ended,
     audit::Fields,
-    store::{AuditEvent, Code, CodeUse, Grant, NewPair},
+    store::{AuditEvent, Code, CodeUse, Grant, NewPair, UserState},
     token::{Kind, Token, TokenHash},
     upstream,
 };
@@ -174,6 +174,81 @@ async fn a_refresh_token_may_come_again_for_a_moment_and_is_a_replay_later() {
     }
     let events = world.app().store.audit(100).await.unwrap();
     assert!(events.iter().any(|event| event.event == "replayed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thief_who_comes_first_is_found_out_by_the_rightful_holder() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let first = world.tokens("tool", &user).await;
+    let (_, rightful) = world.refresh("tool", &first["refresh_token"]).await;
+    world.clock.advance(Duration::from_secs(62));
+    // As good as somebody whose answer was lost.
+    let (status, thief) = world.refresh("tool", &first["refresh_token"]).await;
+    assert_eq!(status, 200, "{thief}");
+    assert_eq!(world.call(&thief["access_token"]).await.0, 200);
+    let (status, _) = world.refresh("tool", &rightful["refresh_token"]).await;
+    assert_eq!(status, 400);
+    assert_eq!(world.call(&thief["access_token"]).await.0, 401);
+    let events = world.app().store.audit(100).await.unwrap();
+    assert_eq!(events.iter().filter(|e| e.event == "replayed").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_end_erases_the_forges_tokens_and_is_told_whole() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let tokens = world.tokens("tool", &user).await;
+    let store = &world.app().store;
+    let row = store.user(&user).await.unwrap().unwrap();
+    let sealed = row.tokens.unwrap();
+    let access = tokens["access_token"].as_str().unwrap();
+    let form = [("token", access), ("client_id", "tool")];
+    assert_eq!(world.post("/oauth/revoke", &form).await.0, 200);
+    let left = store.user(&user).await.unwrap().unwrap();
+    assert_eq!((left.state, left.tokens), (UserState::Disconnected, None));
+    for file in std::fs::read_dir(world.dir.path().join("data")).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in [&row.key.sealed, &sealed.access, &sealed.refresh] {
+            let mut parts = bytes.windows(secret.len());
+            assert!(!parts.any(|part| part == secret), "{path:?}");
+        }
+    }
+    let events = store.audit(10).await.unwrap();
+    let event = events.iter().find(|event| event.event == "revoked");
+    let event = event.unwrap();
+    assert_eq!(event.client_id.as_deref(), Some("tool"));
+    assert_eq!(event.user, Some(user.clone()));
+    assert!(event.grant.is_some() && event.request_id.is_some());
+    // They come back as whom they were.
+    assert_eq!(world.sign_in("1").await, user);
+    let tokens = world.tokens("tool", &user).await;
+    let (status, said) = world.call(&tokens["access_token"]).await;
+    assert_eq!((status, &said["forge_token"]), (200, &json!("access-0")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_whether_all_is_well_waits_for_one_answer() {
+    let world = World::start().await;
+    for (mood, expected) in [(Mood::Broken, 503), (Mood::Rotating, 200)] {
+        *world.forge.mood.lock().unwrap() = mood;
+        let ask = || async {
+            let url = world.app().config.public_url.at("/readyz");
+            world.http.get(url).send().await.unwrap().status()
+        };
+        // What was found before counts for a moment.
+        let until = Instant::now() + Duration::from_secs(20);
+        while ask().await != expected {
+            assert!(Instant::now() < until, "nobody noticed");
+        }
+        *world.forge.asked.lock().unwrap() = 0;
+        for status in join_all((0..20).map(|_| ask())).await {
+            assert_eq!(status, expected);
+        }
+        let asked = *world.forge.asked.lock().unwrap();
+        assert!(asked <= 2, "{asked}: each asked the forge");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

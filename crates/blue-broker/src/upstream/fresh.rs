@@ -161,7 +161,7 @@ impl Seen {
 /// Read the row; a token that the forge `refused` is as good as ended
 async fn look(app: &App, user: &str, refused: Option<&Secret>) -> Result<Seen, FreshError> {
     let user = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
-    if user.state == UserState::Reconnect {
+    if user.state != UserState::Connected {
         return Err(FreshError::Reconnect);
     }
     let opened = vault::open(app, &user)?.ok_or(FreshError::Reconnect)?;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{ForgeAccount, Tokens, refresh};
 use crate::{
     app::App,
-    crypto::{Bound, DataKey, SealError},
+    crypto::{Bound, DataKey, SealError, WrappedKey},
     store::{NewUser, StoreError, UpstreamTokens, User, UserState},
 };
 
@@ -73,25 +73,30 @@ pub(crate) async fn sign_in(app: &App, new: SignIn<'_>) -> Result<String, VaultE
                 }
                 continue;
             }
-            let sealed = seal(app, &user, user.version + 1, &tokens)?;
+            let (key, fresh) = if user.state == UserState::Disconnected {
+                let (key, wrapped) = new_key(app, forge, &account.id);
+                (key, Some(wrapped))
+            } else {
+                (data_key(app, &user)?, None)
+            };
+            let version = user.version + 1;
+            let sealed = seal_with(app, &key, forge, &account.id, version, &tokens);
             let written = app
                 .store
-                .signed_in(&user.id, user.version, &account.login, scope, &sealed, now)
+                .signed_in(&user, &account.login, scope, fresh.as_ref(), &sealed, now)
                 .await?;
             if written {
                 return Ok(user.id);
             }
             continue;
         }
-        let key = DataKey::new(&*app.rng);
+        let (key, wrapped) = new_key(app, forge, &account.id);
         let new = NewUser {
             id: app.id(),
             forge: forge.to_owned(),
             account: account.id.clone(),
             login: account.login.clone(),
-            key: app
-                .keys
-                .wrap(&*app.rng, &key, &key_place(forge, &account.id)),
+            key: wrapped,
             tokens: seal_with(app, &key, forge, &account.id, 1, &tokens),
             scope: scope.to_owned(),
         };
@@ -132,6 +137,13 @@ pub(super) fn seal(
     let key = data_key(app, user)?;
     let (forge, account) = (&user.forge, &user.account);
     Ok(seal_with(app, &key, forge, account, version, tokens))
+}
+
+/// A data key for somebody who has none
+fn new_key(app: &App, forge: &str, account: &str) -> (DataKey, WrappedKey) {
+    let key = DataKey::new(&*app.rng);
+    let wrapped = app.keys.wrap(&*app.rng, &key, &key_place(forge, account));
+    (key, wrapped)
 }
 
 fn data_key(app: &App, user: &User) -> Result<DataKey, SealError> {

@@ -9,7 +9,7 @@ use crate::{
     setup::{self, Setup},
 };
 
-async fn admin(setup: &Setup) -> (Admin, blue_broker::config::Config) {
+pub(crate) async fn admin(setup: &Setup) -> (Admin, blue_broker::config::Config) {
     let config = setup::config(setup.sandbox.url(), setup.dir());
     let rng = Arc::new(SystemRng::default());
     let admin = Admin::open(&config, Arc::clone(&setup.clock) as _, rng).await;

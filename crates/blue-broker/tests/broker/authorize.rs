@@ -194,7 +194,9 @@ async fn names_are_text_and_cannot_hide() {
     page.says("&lt;script&gt;");
     assert!(!page.body.contains('\u{202e}'), "{}", page.body);
     let page = Browser::default().asked(&setup, &good("cursor")).await;
-    page.says("cursor:").says("an app that is installed");
+    page.says("cursor://editor.example")
+        .says("an app that is installed")
+        .says("Only go on if you just started this yourself.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -240,6 +242,17 @@ async fn another_name_of_this_machine_is_led_to_the_right_one() {
         assert_eq!(answer.status(), 303);
         assert_eq!(answer.headers()["location"].to_str().unwrap(), url);
         assert!(!answer.headers().contains_key("set-cookie"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_free_port_does_not_lead_to_the_broker_itself() {
+    let setup = Setup::with_app().await;
+    let own = setup.broker.address().port();
+    for (port, status) in [(own, 400), (own ^ 1, 303)] {
+        let query = good("tool").replace("4711", &port.to_string());
+        let answer = setup.get(&format!("/oauth/authorize?{query}")).await;
+        assert_eq!(answer.status(), status, "{query}");
     }
 }
 

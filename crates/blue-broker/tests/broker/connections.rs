@@ -167,3 +167,39 @@ async fn a_visit_ends_by_itself_and_at_once_when_asked() {
     let page = browser.get(&setup, &setup.at("/connections")).await;
     page.says("Sign in with");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_name_of_this_machine_leads_to_the_one_whose_forms_count() {
+    let setup = Setup::start().await;
+    let url = setup.at("/connections");
+    let port = setup.broker.address().port();
+    let request = setup.http.get(&url);
+    let request = request.header("host", format!("localhost:{port}"));
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 303);
+    assert_eq!(answer.headers()["location"].to_str().unwrap(), url);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visit_alone_leaves_nothing_of_the_forges_behind() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    let state = async || {
+        let admin = crate::admin::admin(&setup).await.0;
+        admin.users().await.unwrap()[0].state
+    };
+    enter(&mut browser, &setup, "alice").await;
+    assert_eq!(state().await, "disconnected");
+    let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+    let access = tokens(&setup, "tool", &to).await;
+    // What a visit brings is for those who are connected.
+    let page = enter(&mut browser, &setup, "alice").await;
+    assert_eq!(state().await, "connected");
+    let request = setup.http.get(setup.at("/mcp")).bearer_auth(&access);
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let form = [("do", "revoke"), ("client", "tool")];
+    let page = act(&mut browser, &setup, &page, &form).await;
+    page.says("alice").says("No app is connected");
+    assert!(!page.body.contains("no longer accepts"), "{}", page.body);
+    assert_eq!(state().await, "disconnected");
+}

@@ -35,7 +35,7 @@ pub(crate) enum Target {
     Site(String),
     /// Host and port on the person's own machine
     Loopback(String),
-    /// Scheme of an installed app's links
+    /// Scheme and host of an installed app's links
     App(String),
 }
 
@@ -53,7 +53,7 @@ impl ConsentPage<'_> {
                 dt { "It will be able to" }
                 dd { (can(self.scopes)) }
             }
-            @if matches!(self.target, Target::Loopback(_)) {
+            @if !matches!(self.target, Target::Site(_)) {
                 p.warn role="note" {
                     strong { "Only go on if you just started this yourself. " }
                     "Any program on this computer could have asked, under any name."
@@ -96,8 +96,8 @@ impl ConsentPage<'_> {
             Target::Loopback(host) => html! {
                 strong.host { (host) } " — a program on this computer"
             },
-            Target::App(scheme) => html! {
-                strong.host { (scheme) ":" } " — an app that is installed on this computer"
+            Target::App(link) => html! {
+                strong.host { (link) } " — an app that is installed on this computer"
             },
         }
     }

@@ -4,17 +4,13 @@ pub(crate) mod connections;
 pub(crate) mod consent;
 pub(crate) mod onward;
 
+use blue_core::text::clean_line;
 use jiff::{Timestamp, tz::TimeZone};
 
 /// A name that somebody gave themselves, as one short line that cannot disturb what is around it
 pub(crate) fn plain(name: &str) -> String {
     const MOST: usize = 60;
-    let spaced = name
-        .chars()
-        .map(|c| if c.is_whitespace() { ' ' } else { c });
-    let shown: String = spaced.filter(|c| !disturbs(*c)).collect();
-    let words: Vec<_> = shown.split_whitespace().collect();
-    let line = words.join(" ");
+    let line = clean_line(name);
     if line.is_empty() {
         return "An app without a name".to_owned();
     }
@@ -23,20 +19,6 @@ pub(crate) fn plain(name: &str) -> String {
     }
     let start: String = line.chars().take(MOST - 1).collect();
     format!("{start}…")
-}
-
-/// Characters that are not seen, or turn the direction of what follows
-fn disturbs(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
-        )
-        || ('\u{200b}'..='\u{200f}').contains(&c)
-        || ('\u{202a}'..='\u{202e}').contains(&c)
-        || ('\u{2060}'..='\u{206f}').contains(&c)
-        || ('\u{fff0}'..='\u{fffb}').contains(&c)
-        || ('\u{e0000}'..='\u{e0fff}').contains(&c)
 }
 
 /// `2 May 2027, 14:05 UTC`
@@ -56,6 +38,7 @@ mod tests {
             ("  a\n\tb ", "a b"),
             ("\u{202e}live\u{200b}", "live"),
             ("\u{7}", "An app without a name"),
+            ("\u{3164}\u{2800}", "An app without a name"),
             ("", "An app without a name"),
             ("日本語", "日本語"),
         ] {

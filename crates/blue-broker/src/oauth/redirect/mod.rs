@@ -97,7 +97,7 @@ pub(crate) fn registrable(config: &Config, uri: &str) -> Result<(), RedirectErro
     if !one_spelling(&url, uri) {
         return Err(RedirectError::Spelling(url.into()));
     }
-    if url.origin().ascii_serialization() == config.public_url.origin() {
+    if config.public_url.leads_here(&url) {
         return Err(RedirectError::Own);
     }
     Ok(())

@@ -300,3 +300,16 @@ fn whatever_is_taken_leads_where_it_says() {
     }
     assert!(taken > 100 && matched > 10, "{taken} {matched}");
 }
+
+#[test]
+fn the_broker_itself_is_no_client_by_any_name_of_its_machine() {
+    let mut config = config();
+    let own = |config: &Config, uri: &str| registrable(config, uri) == Err(RedirectError::Own);
+    assert!(own(&config, "https://broker.example.org/cb"));
+    assert!(!own(&config, "http://localhost/cb"));
+    config.public_url = crate::config::PublicUrl::parse("http://127.0.0.1:4741").unwrap();
+    for uri in ["127.0.0.1", "localhost", "[::1]"] {
+        assert!(own(&config, &format!("http://{uri}:4741/cb")), "{uri}");
+        assert!(!own(&config, &format!("http://{uri}:4742/cb")), "{uri}");
+    }
+}

@@ -67,9 +67,14 @@ on_both!(
     fifty_uses_of_a_code_open_one_grant,
     a_refresh_token_is_used_once_with_a_grace,
     a_lost_answer_is_forgiven_while_nothing_was_used,
+    what_was_dropped_and_comes_after_all_is_a_replay,
     fifty_refreshes_are_limited_and_all_alive,
     revoking_ends_all_tokens_at_once,
     forge_tokens_are_changed_by_one_at_a_time,
+    the_last_end_erases_what_the_forge_gave,
+    two_last_ends_at_once_erase_what_the_forge_gave,
+    what_nobody_uses_any_more_is_erased_by_the_sweep,
+    a_client_is_forgotten_long_after_its_last_grant,
     sweeping_forgets_what_is_over,
     consents_pages_and_events_are_kept,
 );
@@ -111,7 +116,8 @@ async fn clients_are_kept_and_deduplicated(store: Store) {
     assert_eq!(read.created_at, at(0));
     assert_eq!(store.clients(10).await.unwrap().len(), 2);
     store.client_used(&secret.id, at(5)).await.unwrap();
-    assert_eq!(store.forget_unused_clients(at(10)).await.unwrap(), 1);
+    let forgotten = store.forget_unused_clients(at(10), at(5)).await.unwrap();
+    assert_eq!(forgotten, 1);
     assert!(store.client(&first.id).await.unwrap().is_none());
     assert!(store.delete_client(&secret.id).await.unwrap());
     assert!(!store.delete_client(&secret.id).await.unwrap());
@@ -414,7 +420,6 @@ async fn a_lost_answer_is_forgiven_while_nothing_was_used(store: Store) {
             .unwrap()
             .is_none()
     );
-    assert_eq!(refresh(&store, &lost.refresh, 5001).await.0, Refresh::Gone);
     let checked = store
         .check_access(&second.access, at(5001))
         .await
@@ -440,6 +445,28 @@ async fn a_lost_answer_is_forgiven_while_nothing_was_used(store: Store) {
         refresh(&store, &first.refresh, 86401).await.0,
         Refresh::Gone
     );
+}
+
+async fn what_was_dropped_and_comes_after_all_is_a_replay(store: Store) {
+    let (_, first) = opened(&store).await;
+    let (_, rightful) = refresh(&store, &first.refresh, 100).await;
+    // A thief comes first, and looks like somebody whose answer was lost.
+    let (done, thief) = refresh(&store, &first.refresh, 162).await;
+    assert_eq!(done, Refresh::Issued);
+    let (done, _) = refresh(&store, &rightful.refresh, 170).await;
+    assert_eq!(done, Refresh::Replayed);
+    let open = store.check_access(&thief.access, at(171)).await.unwrap();
+    assert!(open.is_none(), "the thief is out, too");
+    assert_eq!(refresh(&store, &thief.refresh, 171).await.0, Refresh::Gone);
+
+    // Two pairs of one moment do not end each other.
+    let (_, first) = opened(&store).await;
+    let (_, one) = refresh(&store, &first.refresh, 100).await;
+    let (_, two) = refresh(&store, &first.refresh, 160).await;
+    for pair in [&one, &two] {
+        let (done, _) = refresh(&store, &pair.refresh, 400).await;
+        assert_eq!(done, Refresh::Issued);
+    }
 }
 
 async fn fifty_refreshes_are_limited_and_all_alive(store: Store) {
@@ -479,7 +506,11 @@ async fn revoking_ends_all_tokens_at_once(store: Store) {
         .revoke(Revoked::Grant(&first.id), "asked", at(101))
         .await
         .unwrap();
-    assert_eq!(ended, [first.id.as_str()]);
+    let [one] = ended.as_slice() else {
+        panic!("{ended:?}");
+    };
+    let told = (one.id.as_str(), one.user.as_str(), one.client_id.as_str());
+    assert_eq!(told, (first.id.as_str(), "u", "c"));
     for pair in [&pair, &second] {
         assert!(
             store
@@ -511,10 +542,9 @@ async fn revoking_ends_all_tokens_at_once(store: Store) {
         user: "u",
         client: "c",
     };
-    assert_eq!(
-        store.revoke(connection, "asked", at(103)).await.unwrap(),
-        [other.id]
-    );
+    let ended = store.revoke(connection, "asked", at(103)).await.unwrap();
+    assert_eq!(ended.len(), 1);
+    assert_eq!(ended[0].id, other.id);
     opened(&store).await;
     assert_eq!(
         store
@@ -637,13 +667,13 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     // A new sign-in wins over who holds the lease.
     assert!(
         store
-            .signed_in(&user.id, 2, "ada2", "read:user", &sealed("three"), at(5))
+            .signed_in(&user, "ada2", "read:user", None, &sealed("three"), at(5))
             .await
             .unwrap()
     );
     assert!(
         !store
-            .signed_in(&user.id, 2, "ada3", "read:user", &sealed("four"), at(5))
+            .signed_in(&user, "ada3", "read:user", None, &sealed("four"), at(5))
             .await
             .unwrap()
     );
@@ -666,7 +696,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     );
     assert!(
         store
-            .signed_in(&user.id, 4, "ada", "read:user", &sealed("five"), at(5))
+            .signed_in(&user, "ada", "read:user", None, &sealed("five"), at(5))
             .await
             .unwrap()
     );
@@ -681,6 +711,278 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     assert_eq!(store.users(10).await.unwrap().len(), 1);
     assert!(store.forget_user(&user.id).await.unwrap());
     assert!(store.user(&user.id).await.unwrap().is_none());
+}
+
+/// Somebody with tokens, whom the grants of [`opened`] are of
+fn person() -> NewUser {
+    NewUser {
+        id: "u".to_owned(),
+        forge: "https://git/".to_owned(),
+        account: "7".to_owned(),
+        login: "ada".to_owned(),
+        key: WrappedKey {
+            key_id: "k1".to_owned(),
+            sealed: vec![1, 2, 3],
+        },
+        tokens: sealed("one"),
+        scope: "read:user".to_owned(),
+    }
+}
+
+async fn add_person(store: &Store) {
+    assert!(store.add_user(&person(), at(0)).await.unwrap());
+}
+
+/// What is there of the one person, and how much of it opens something
+async fn left(store: &Store) -> (UserState, bool) {
+    let user = store.user("u").await.unwrap().unwrap();
+    let key = !user.key.sealed.is_empty() || !user.key.key_id.is_empty();
+    assert_eq!(key, user.state != UserState::Disconnected);
+    (user.state, user.tokens.is_some())
+}
+
+const ERASED: (UserState, bool) = (UserState::Disconnected, false);
+const KEPT: (UserState, bool) = (UserState::Connected, true);
+
+async fn the_last_end_erases_what_the_forge_gave(store: Store) {
+    add_person(&store).await;
+    let (first, _) = opened(&store).await;
+    let (second, _) = opened(&store).await;
+    let end = |grant: Grant| {
+        let store = store.clone();
+        async move {
+            let ended = store.revoke(Revoked::Grant(&grant.id), "asked", at(10));
+            assert_eq!(ended.await.unwrap().len(), 1);
+        }
+    };
+    end(first).await;
+    assert_eq!(left(&store).await, KEPT, "there is another grant");
+    // Somebody is on the way to a new one.
+    let (hash, third, pair) = (random_hash(), grant(), pair(11));
+    store.put_code(&hash, &code(), at(9)).await.unwrap();
+    end(second).await;
+    assert_eq!(left(&store).await, KEPT, "a code waits");
+    let used = store.use_code(&hash, &third, &pair, &event(), at(11)).await;
+    assert_eq!(used.unwrap(), CodeUse::Issued);
+    let lease = store.user("u").await.unwrap().unwrap();
+    let lease = store.lease(&lease, "a", at(60), at(11)).await.unwrap();
+    // The code comes again: what it gave ends.
+    let again = store
+        .use_code(&hash, &grant(), &pair, &event(), at(12))
+        .await;
+    assert!(matches!(again.unwrap(), CodeUse::Replayed { .. }));
+    assert_eq!(left(&store).await, ERASED);
+    assert!(store.key_ids().await.unwrap().is_empty());
+    let (lease, late) = (lease.unwrap(), sealed("late"));
+    let late = store.refreshed(&lease, &late, at(13));
+    assert!(!late.await.unwrap(), "what the forge gives now is too late");
+
+    // Whoever signs in again gets a new key.
+    let (key, two) = (person_key(), sealed("two"));
+    let user = store.user("u").await.unwrap().unwrap();
+    let back = store.signed_in(&user, "ada", "x", Some(&key), &two, at(14));
+    assert!(back.await.unwrap());
+    let user = store.user("u").await.unwrap().unwrap();
+    assert_eq!(user.key.sealed, key.sealed);
+    assert_eq!(left(&store).await, KEPT);
+
+    // A replay of a refresh token ends the last grant, too.
+    let (_, first) = opened(&store).await;
+    let (_, second) = refresh(&store, &first.refresh, 100).await;
+    refresh(&store, &second.refresh, 110).await;
+    assert_eq!(left(&store).await, KEPT);
+    let (done, _) = refresh(&store, &first.refresh, 200).await;
+    assert_eq!(done, Refresh::Replayed);
+    assert_eq!(left(&store).await, ERASED);
+    assert!(!store.erase_unless_connected("u", at(300)).await.unwrap());
+}
+
+async fn two_last_ends_at_once_erase_what_the_forge_gave(store: Store) {
+    add_person(&store).await;
+    let mut grants = Vec::new();
+    for _ in 0..20 {
+        grants.push(opened(&store).await.0.id);
+    }
+    let ends = grants.into_iter().map(|id| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let ended = store.revoke(Revoked::Grant(&id), "asked", at(10)).await;
+            ended.unwrap().len()
+        })
+    });
+    for end in ends.collect::<Vec<_>>() {
+        assert_eq!(end.await.unwrap(), 1);
+    }
+    assert_eq!(left(&store).await, ERASED);
+}
+
+async fn what_nobody_uses_any_more_is_erased_by_the_sweep(store: Store) {
+    // Somebody who signed in and never came back with the code.
+    add_person(&store).await;
+    store
+        .put_code(&random_hash(), &code(), at(0))
+        .await
+        .unwrap();
+    for (before, now, erased) in [(-1, 100, 0), (0, 59, 0), (0, 60, 1), (0, 61, 0)] {
+        let done = store.erase_unused(at(before), at(now)).await.unwrap();
+        assert_eq!(done, erased, "{before} {now}");
+    }
+    assert_eq!(left(&store).await, ERASED);
+    // Somebody whose last token ends by itself.
+    let user = store.user("u").await.unwrap().unwrap();
+    let key = person_key();
+    let two = sealed("two");
+    let back = store.signed_in(&user, "ada", "x", Some(&key), &two, at(0));
+    assert!(back.await.unwrap());
+    opened(&store).await;
+    assert_eq!(store.erase_unused(at(0), at(86400)).await.unwrap(), 0);
+    assert_eq!(left(&store).await, KEPT);
+    assert_eq!(store.erase_unused(at(0), at(86401)).await.unwrap(), 1);
+    assert_eq!(left(&store).await, ERASED);
+}
+
+fn person_key() -> WrappedKey {
+    WrappedKey {
+        key_id: "k2".to_owned(),
+        sealed: vec![4, 5],
+    }
+}
+
+async fn a_client_is_forgotten_long_after_its_last_grant(store: Store) {
+    let known = Client {
+        id: "c".to_owned(),
+        ..client("A", None)
+    };
+    store.put_client(&known).await.unwrap();
+    store.client_used("c", at(0)).await.unwrap();
+    let (grant, _) = opened(&store).await;
+    store.grant_used(&grant.id, at(5000)).await.unwrap();
+    let forget = |idle| store.forget_unused_clients(at(1_000_000), at(idle));
+    assert_eq!(forget(900_000).await.unwrap(), 0, "it has a grant");
+    assert_eq!(store.sweep_grants(at(86401)).await.unwrap(), 1);
+    let read = store.client("c").await.unwrap().unwrap();
+    assert_eq!(read.last_used_at, Some(at(5000)), "as its grant was");
+    assert_eq!(forget(5000).await.unwrap(), 0);
+    // Registered again, it is wanted.
+    store.client_seen("c", at(200_000)).await.unwrap();
+    assert_eq!(forget(200_000).await.unwrap(), 0);
+    let read = store.client("c").await.unwrap().unwrap();
+    assert_eq!(read.created_at, at(0));
+    assert_eq!(forget(200_001).await.unwrap(), 1);
+    assert!(store.client("c").await.unwrap().is_none());
+}
+
+/// The names of files below `dir` that hold `bytes`
+fn holding(dir: &std::path::Path, bytes: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(dir).unwrap() {
+        let path = file.unwrap().path();
+        let all = std::fs::read(&path).unwrap();
+        if all.windows(bytes.len()).any(|part| part == bytes) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// What is sealed for somebody, as long as it really is
+fn noise(length: usize) -> Vec<u8> {
+    let rng = SystemRng::default();
+    let parts = (0..length.div_ceil(32)).flat_map(|_| rng::bytes::<32>(&rng));
+    parts.take(length).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_erased_is_in_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    // As an admin's command works beside a broker.
+    let admin = sqlite(&dir).await;
+    let tokens = || UpstreamTokens {
+        access: noise(300),
+        refresh: noise(300),
+        access_expires_at: at(3600),
+    };
+    let mut people = Vec::new();
+    for number in 0..60 {
+        let new = NewUser {
+            id: id(),
+            forge: "https://git/".to_owned(),
+            account: number.to_string(),
+            login: format!("login-{number}"),
+            key: WrappedKey {
+                key_id: "k1".to_owned(),
+                sealed: noise(72),
+            },
+            tokens: tokens(),
+            scope: "read:user".to_owned(),
+        };
+        assert!(store.add_user(&new, at(0)).await.unwrap());
+        people.push(new);
+    }
+    for new in &mut people {
+        let user = store.user(&new.id).await.unwrap().unwrap();
+        new.tokens = tokens();
+        let again = store.signed_in(&user, "x", "x", None, &new.tokens, at(1));
+        assert!(again.await.unwrap());
+    }
+    let blobs = |new: &NewUser| {
+        let tokens = &new.tokens;
+        [
+            new.key.sealed.clone(),
+            tokens.access.clone(),
+            tokens.refresh.clone(),
+        ]
+    };
+    for (number, new) in people.iter().enumerate() {
+        for blob in blobs(new) {
+            assert!(!holding(dir.path(), &blob).is_empty(), "it was there");
+        }
+        match number % 3 {
+            0 => assert!(admin.forget_user(&new.id).await.unwrap()),
+            1 => assert!(store.must_reconnect(&new.id, 2, at(2)).await.unwrap()),
+            _ => assert!(store.erase_unless_connected(&new.id, at(2)).await.unwrap()),
+        }
+        let [key, access, refresh] = blobs(new);
+        for blob in [&access, &refresh] {
+            assert_eq!(holding(dir.path(), blob), [""; 0], "{number}");
+        }
+        if number % 3 != 1 {
+            assert_eq!(holding(dir.path(), &key), [""; 0], "{number}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_holds_up_the_emptying_of_the_log_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    let new = NewUser {
+        tokens: UpstreamTokens {
+            access: noise(300),
+            refresh: noise(300),
+            access_expires_at: at(3600),
+        },
+        ..person()
+    };
+    assert!(store.add_user(&new, at(0)).await.unwrap());
+    let backup = sqlite(&dir).await;
+    let Db::Sqlite { read, .. } = &backup.db else {
+        unreachable!()
+    };
+    let mut reading = read.begin().await.unwrap();
+    let seen: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM users")
+        .fetch_one(&mut *reading)
+        .await
+        .unwrap();
+    assert_eq!(seen, (1,));
+    assert!(store.forget_user("u").await.unwrap());
+    assert!(!store.settle().await);
+    assert!(!holding(dir.path(), &new.tokens.access).is_empty());
+    store.put_client(&client("A", None)).await.unwrap();
+    reading.rollback().await.unwrap();
+    assert!(store.settle().await);
+    assert_eq!(holding(dir.path(), &new.tokens.access), [""; 0]);
 }
 
 async fn sweeping_forgets_what_is_over(store: Store) {

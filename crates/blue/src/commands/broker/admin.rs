@@ -23,6 +23,10 @@ pub(super) async fn open(config: &Config) -> Result<Admin, ToolError> {
 pub(super) fn failed(error: AdminError) -> ToolError {
     let (code, hint) = match &error {
         AdminError::Unknown { .. } => (ErrorCode::NotFound, "`list` shows what there is"),
+        AdminError::Several { .. } => (
+            ErrorCode::Ambiguous,
+            "name one of them by the id; `users list --json` shows more",
+        ),
         AdminError::NoDatabase(_) => (
             ErrorCode::NotFound,
             "give the settings that the broker runs with, such as `--config`",
