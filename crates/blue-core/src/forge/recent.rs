@@ -213,6 +213,7 @@ mod tests {
             head: side("topic"),
             base: side("main"),
             mergeable: Mergeable::Unknown,
+            quiet: false,
             merge_base: None,
             blocked: false,
             archived: false,

@@ -224,6 +224,7 @@ mod tests {
                 head: side("topic"),
                 base: side("main"),
                 mergeable: Mergeable::Yes,
+                quiet: false,
                 merge_base: None,
                 blocked: false,
                 archived: false,

@@ -102,6 +102,7 @@ impl From<WirePull> for PullRequest {
             head: row.head.into_model(),
             base: row.base.into_model(),
             mergeable,
+            quiet: false,
             merge_base: None,
             blocked: row.mergeable_state.as_deref() == Some("blocked"),
             archived: false,
