@@ -249,6 +249,7 @@ mod tests {
             head: side("topic"),
             base: side("main"),
             mergeable: Mergeable::Unknown,
+            quiet: false,
             merge_base: None,
             ruling: Ruling::Unknown,
             archived: false,

@@ -22,6 +22,9 @@ const YES_SETTLES: Duration = Duration::from_secs(3);
 /// A "no" means a conflict after this long: at first it means that a check runs, or that on a busy
 /// server it waits for its turn
 const NO_SETTLES: Duration = Duration::from_secs(7);
+/// And where nothing was pushed lately: a look alone can start a check of a pull request that
+/// nobody has looked at for days, and so can a merge that was refused
+const QUIET_NO_SETTLES: Duration = Duration::from_secs(3);
 /// "No file changed" is believed after this long
 const EMPTY_SETTLES: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(500);
@@ -56,6 +59,7 @@ struct Watch {
     ends: (Option<Sha>, Option<Sha>),
     mergeable: Mergeable,
     empty: bool,
+    quiet: bool,
     /// The two sides have nothing in common to conflict about
     cleared: bool,
     since: Instant,
@@ -67,6 +71,7 @@ impl Watch {
             ends: (pr.head.sha.clone(), pr.base.sha.clone()),
             mergeable: pr.mergeable,
             empty: pr.changed_files == Some(0),
+            quiet: pr.quiet,
             cleared: false,
             since: Instant::now(),
         }
@@ -75,7 +80,11 @@ impl Watch {
     /// Take one more look; any change starts the clock anew
     fn look(&mut self, pr: &PullRequest) {
         let now = Self::new(pr);
-        if now.ends != self.ends || now.mergeable != self.mergeable || now.empty != self.empty {
+        if now.ends != self.ends
+            || now.mergeable != self.mergeable
+            || now.empty != self.empty
+            || (self.quiet && !now.quiet)
+        {
             *self = now;
         }
     }
@@ -91,14 +100,15 @@ impl Watch {
     }
 
     fn verdict(&self) -> Option<Mergeability> {
-        let quiet = self.since.elapsed();
+        let lasted = self.since.elapsed();
         if self.empty {
-            return (quiet >= EMPTY_SETTLES).then_some(Mergeability::Empty);
+            return (lasted >= EMPTY_SETTLES).then_some(Mergeability::Empty);
         }
         match self.mergeable {
-            Mergeable::Yes => (quiet >= YES_SETTLES).then_some(Mergeability::Clean),
+            Mergeable::Yes => (self.quiet || lasted >= YES_SETTLES).then_some(Mergeability::Clean),
             _ if self.cleared => None,
-            _ => (quiet >= NO_SETTLES).then_some(Mergeability::Conflict),
+            _ if self.quiet => (lasted >= QUIET_NO_SETTLES).then_some(Mergeability::Conflict),
+            _ => (lasted >= NO_SETTLES).then_some(Mergeability::Conflict),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Pull requests: read, find, open
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use serde::{Deserialize, Serialize};
 
 use super::{Forgejo, wire};
@@ -49,6 +49,23 @@ struct WireSide {
     #[serde(default, deserialize_with = "wire::or_default")]
     sha: String,
     repo: Option<wire::Repo>,
+}
+
+/// Long enough for a server to have seen a push and judged all pull requests that it is about
+const QUIET: SignedDuration = SignedDuration::from_secs(20);
+
+impl WirePull {
+    /// Whether neither side was pushed to for a while, by the server's own clock
+    fn is_quiet(&self, date: Option<&str>) -> bool {
+        let pushed = |side: &Option<WireSide>| side.as_ref()?.repo.as_ref()?.updated_at;
+        let touched = [self.updated_at, pushed(&self.head), pushed(&self.base)];
+        let now = date.and_then(|text| rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
+        now.is_some_and(|now| {
+            touched
+                .iter()
+                .all(|at| at.is_some_and(|at| now.duration_since(at) >= QUIET))
+        })
+    }
 }
 
 impl WireSide {
@@ -102,6 +119,7 @@ impl From<WirePull> for PullRequest {
             } else {
                 Mergeable::Unknown
             },
+            quiet: false,
             merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
             ruling: Ruling::Unknown,
             archived,
@@ -161,8 +179,13 @@ impl Forgejo {
             .what(format!("pull request #{number} of `{repo}`"))
             .send()
             .await;
-        let pull: WirePull = self.explain(repo, result).await?.json()?;
-        let pr = pull.into();
+        let answer = self.explain(repo, result).await?;
+        let pull: WirePull = answer.json()?;
+        let quiet = pull.is_quiet(answer.header("date"));
+        let pr = PullRequest {
+            quiet,
+            ..pull.into()
+        };
         self.recent.saw_pr(repo, &pr);
         Ok(pr)
     }

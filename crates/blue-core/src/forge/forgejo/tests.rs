@@ -1,8 +1,11 @@
 //! Answers that lie, from a server that a test controls
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{
@@ -16,7 +19,7 @@ use super::Forgejo;
 use crate::{
     forge::{
         Endpoint, Flavor, Forge, ForgeError,
-        model::{Host, MergeOpts, MergeOutcome, Page, PrFilter, RepoId, RunFilter},
+        model::{Host, MergeOpts, MergeOutcome, Mergeability, Page, PrFilter, RepoId, RunFilter},
     },
     http::{Http, HttpConfig},
 };
@@ -79,6 +82,35 @@ async fn a_merge_that_happened_is_no_error_whatever_was_answered() {
         ),
         "{outcome:?}"
     );
+}
+
+#[tokio::test]
+async fn a_yes_is_believed_at_once_where_nothing_was_pushed_lately() {
+    let judged = async |pr: &str, head: &str, base: &str| {
+        let mut pull = pull(1, "x", false);
+        pull["updated_at"] = pr.into();
+        pull["head"]["repo"]["updated_at"] = head.into();
+        pull["base"]["repo"]["updated_at"] = base.into();
+        let router = Router::new().route(
+            "/api/v1/repos/a/b/pulls/1",
+            get(async move || Json(pull.clone())),
+        );
+        let forge = forge(router).await;
+        let pr = forge.get_pr(&repo(), 1).await.unwrap();
+        forge.judge(&repo(), pr, Duration::ZERO).await.unwrap()
+    };
+    let old = "2020-01-02T03:04:05Z";
+    let late = "2999-01-02T03:04:05Z";
+    assert_eq!(judged(old, old, old).await, Mergeability::Clean);
+    for (pr, head, base) in [
+        (late, old, old),
+        (old, late, old),
+        (old, old, late),
+        (old, old, ""),
+    ] {
+        let verdict = judged(pr, head, base).await;
+        assert_eq!(verdict, Mergeability::Checking, "{pr} {head} {base}");
+    }
 }
 
 #[tokio::test]

@@ -88,6 +88,9 @@ pub(super) struct Repo {
     clone_url: String,
     #[serde(default, deserialize_with = "or_default")]
     ssh_url: String,
+    /// When something was pushed last, or changed otherwise
+    #[serde(default, deserialize_with = "when")]
+    pub(super) updated_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Deserialize, Clone, Copy)]

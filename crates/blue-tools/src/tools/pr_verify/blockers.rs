@@ -261,6 +261,7 @@ mod tests {
                 head: side("topic"),
                 base: side("main"),
                 mergeable: Mergeable::Yes,
+                quiet: false,
                 merge_base: None,
                 ruling: Ruling::Unknown,
                 archived: false,
