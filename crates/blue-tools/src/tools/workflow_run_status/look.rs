@@ -436,11 +436,11 @@ mod tests {
             (&[R::Queued], &[C::Success], State::Pending),
         ] {
             let items = checks.iter().map(|c| check(*c)).collect();
-            let checks = Checks {
+            let reported = Checks {
                 items,
                 partial: false,
             };
-            let look = Look::new(runs.iter().map(|r| run(*r)).collect(), checks);
+            let look = Look::new(runs.iter().map(|r| run(*r)).collect(), reported);
             assert_eq!(look.state, state, "{runs:?} {checks:?}");
         }
     }
