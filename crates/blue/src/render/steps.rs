@@ -66,8 +66,10 @@ impl Known {
             list.iter().find_map(|(id, known)| {
                 let arg = command.get_opts().find(|arg| arg.get_id() == id)?;
                 let value = self.values.get(*known)?;
-                let new = said.iter().all(|(name, _)| name != id);
-                new.then(|| Some(format!("--{} {}", spelled(arg)?, quoted(value))))?
+                if said.iter().any(|(name, _)| name == id) {
+                    return None;
+                }
+                Some(format!("--{} {}", spelled(arg)?, quoted(value)))
             })
         };
         let option = follow(FOLLOW).filter(|_| places.is_empty());
