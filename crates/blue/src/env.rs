@@ -490,8 +490,9 @@ Made from `crates/blue/src/env.rs`; after a change there run `BLUE_UPDATE=1 carg
 Blue needs no configuration to look around. To write to a forge it needs a token; where tokens are
 looked for, and to which host they may go, is told in [security.md](security.md).
 
-An empty variable counts as one that is not set; only `BLUE_ALLOW` may not be empty. A file named by a `…_FILE` variable may end with a
-line break. A setting that makes no sense ends the program with exit code 64.
+An empty variable counts as one that is not set; only `BLUE_ALLOW` may not be empty. A file named by a
+`…_FILE` variable may end with a line break. A setting that makes no sense ends the program with exit
+code 64.
 ";
 
     const FILES: &str = "

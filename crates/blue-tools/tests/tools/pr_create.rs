@@ -1,7 +1,7 @@
 //! `pr_create`
 
 use blue_testkit::{Cx, Result};
-use blue_tools::{ErrorCode, ToolError, tools};
+use blue_tools::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};

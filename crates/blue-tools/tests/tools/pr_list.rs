@@ -114,9 +114,12 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
     ] {
         assert_eq!(desk.refused("pr_list", args).await.message, said);
     }
-    let page = desk.typed("pr_list", &["--limit", "2"]).await?.page;
-    let last = Block::Line(Cell::new("2 of 3 shown; `--page 2` shows more", Style::Dim));
-    assert_eq!(page.blocks.last(), Some(&last));
+    let first = desk.typed("pr_list", &["--limit", "2"]).await?;
+    // Not every forge tells how many there are in all.
+    let all = first.json.get("total").map(|total| format!(" of {total}"));
+    let said = format!("2{} shown; `--page 2` shows more", all.unwrap_or_default());
+    let last = Block::Line(Cell::new(&said, Style::Dim));
+    assert_eq!(first.page.blocks.last(), Some(&last));
     let page = desk.typed("pr_list", &["--limit", "3"]).await?.page;
     assert_eq!(page.blocks.len(), 1);
     let filtered = desk.call("pr_list", json!({"base": "main"})).await?;
