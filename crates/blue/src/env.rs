@@ -234,6 +234,7 @@ pub(crate) const ALL: &[Var] = &[
     broker("BLUE_BROKER_PRIVATE_SCHEMES"),
     broker("BLUE_BROKER_METADATA_HOSTS"),
     broker("BLUE_BROKER_ORIGINS"),
+    broker("BLUE_BROKER_TRUSTED_PROXIES"),
     BLUE_LOG,
     NO_COLOR,
     CLICOLOR_FORCE,
