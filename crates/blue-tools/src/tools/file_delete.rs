@@ -81,7 +81,7 @@ impl Tool for FileDelete {
                     format!("`{path}` is not on branch `{branch}` of `{}`", repo.id),
                 )
                 .with_hint("dir_list shows what there is"),
-                other => other.into(),
+                other => ToolError::of_commit(other),
             })?;
         Ok(Reply::from(Output {
             commit_sha: made.sha.to_string(),

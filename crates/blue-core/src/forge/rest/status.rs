@@ -11,16 +11,14 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
     let status = answer.status.as_u16();
     match status {
         401 => ForgeError::Unauthorized { host, message },
-        429 => ForgeError::RateLimited {
-            host,
-            retry_after: retry_after(answer),
-            status,
-        },
-        403 if is_rate_limit(answer, &message) => ForgeError::RateLimited {
-            host,
-            retry_after: retry_after(answer),
-            status,
-        },
+        _ if status == 429 || status == 403 && is_rate_limit(answer, &message) => {
+            ForgeError::RateLimited {
+                host,
+                message: answer.message(),
+                retry_after: retry_after(answer),
+                status,
+            }
+        }
         403 | 451 => ForgeError::Forbidden {
             host,
             message,

@@ -143,7 +143,8 @@ impl Tool for FileWriteBranch {
             Some(sha) => Some(Sha::parse(&sha)?),
             None => None,
         };
-        let base = given(&input.base).unwrap_or_else(|| DEFAULT.to_owned());
+        let base = path::branch_if_given(input.base.as_deref()).unwrap_or(DEFAULT);
+        let base = base.to_owned();
         let message = given(&input.message);
         let repo_args = input.repo.clone();
         let wishes = wishes(input)?;
@@ -160,7 +161,8 @@ impl Tool for FileWriteBranch {
             changes,
             expected_head,
         };
-        let made = repo.forge.commit_files(&repo.id, &opts).await?;
+        let made = repo.forge.commit_files(&repo.id, &opts).await;
+        let made = made.map_err(ToolError::of_commit)?;
         let mut files: Vec<Row> = made
             .files
             .into_iter()
@@ -181,9 +183,13 @@ impl Tool for FileWriteBranch {
         };
         let committed = !output.unchanged;
         // The first branch of an empty repository has nothing to be merged into.
-        let trunk = matches!(output.branch.as_str(), "main" | "master");
-        let opens = output.branch_created && committed && !trunk;
+        let opens = output.branch_created && committed && !made.first;
+        let trunk = format!(
+            "It is the first commit, so `{}` is the default branch now: go on with repo_status",
+            output.branch
+        );
         Ok(Reply::from(output)
+            .next_if(made.first, trunk)
             .next_if(opens, "Open a pull request with pr_create")
             .next_if(committed, "Wait for CI with workflow_run_status"))
     }
