@@ -212,6 +212,10 @@ fn reply(facts: Facts) -> Reply<Output> {
             "See why checks fail with workflow_run_status",
         ),
         (
+            tally.counts.failed > 0 && can_merge,
+            "Checks that are not required fail: see why with workflow_run_status first",
+        ),
+        (
             has(&[Code::ChecksPending, Code::ChecksMissing]),
             "Wait for checks with workflow_run_status, then call pr_verify again",
         ),
