@@ -198,6 +198,20 @@ impl ToolError {
         object
     }
 
+    /// A commit that was refused: a branch that takes none from this user has a way around it
+    pub(crate) fn of_commit(error: ForgeError) -> Self {
+        let refused = matches!(error, ForgeError::Forbidden { .. });
+        let error = Self::from(error);
+        if refused {
+            return error.with_hint(
+                "if the branch is protected, write to a new branch with file_write_branch, then \
+                 pr_create; `blue forge status` shows the token's scopes and the rights in the \
+                 repository",
+            );
+        }
+        error
+    }
+
     /// Take message and cause of `error` apart
     fn of(code: ErrorCode, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
@@ -474,8 +488,11 @@ fn forge_hint(error: &ForgeError) -> Option<String> {
                 "use `{to}`, and update the remote with `git remote set-url`"
             ));
         }
-        ForgeError::Unexpected { status, .. } if *status >= 500 => {
+        ForgeError::Unexpected { .. } if error.retryable() => {
             "the forge has trouble of its own; try again, and look at its log if it stays"
+        }
+        ForgeError::Unexpected { status, .. } if *status >= 500 => {
+            "the forge failed at it, and its log says why; the same call will likely fail again"
         }
         ForgeError::Decode { .. } => {
             "is this address really a forge, and of the type that `blue forge status` shows?"
@@ -519,6 +536,11 @@ fn conflict_hint(kind: &ConflictKind) -> String {
         ConflictKind::HeadMoved { .. } => {
             "the branch moved meanwhile: look at the new commits, then try again".to_owned()
         }
+        ConflictKind::Landed { commit } => format!(
+            "the change is made, so do not send it again: see whether it goes with the commits \
+             before it, and if not, undo commit {}",
+            commit.short()
+        ),
         ConflictKind::Exists => "use the one that exists, or choose another name".to_owned(),
         ConflictKind::NameClash => {
             "`a` and `a/b` cannot both exist: choose another name".to_owned()
@@ -687,6 +709,20 @@ mod tests {
             (merge(MergeBlock::Other), "not_mergeable", None, false),
             (conflict(stale), "conflict", Some("`a.txt`"), false),
             (
+                conflict(ConflictKind::HeadMoved { current: None }),
+                "conflict",
+                Some("then try again"),
+                false,
+            ),
+            (
+                conflict(ConflictKind::Landed {
+                    commit: Sha::parse(&"c".repeat(40)).unwrap(),
+                }),
+                "conflict",
+                Some("do not send it again"),
+                false,
+            ),
+            (
                 conflict(ConflictKind::Exists),
                 "conflict",
                 Some("another name"),
@@ -722,6 +758,7 @@ mod tests {
             (
                 ForgeError::RateLimited {
                     host: host(),
+                    message: said(),
                     retry_after: Some(Duration::from_secs(30)),
                     status: 403,
                 },
@@ -782,8 +819,18 @@ mod tests {
                 false,
             ),
             (unexpected(418), "unexpected_answer", None, false),
-            (unexpected(500), "unexpected_answer", Some("its log"), false),
-            (unexpected(503), "unexpected_answer", Some("its log"), true),
+            (
+                unexpected(500),
+                "unexpected_answer",
+                Some("likely fail again"),
+                false,
+            ),
+            (
+                unexpected(503),
+                "unexpected_answer",
+                Some("try again"),
+                true,
+            ),
         ]
     }
 
@@ -808,6 +855,7 @@ mod tests {
     fn the_status_of_the_answer_is_told() {
         let limited = ForgeError::RateLimited {
             host: host(),
+            message: String::new(),
             retry_after: None,
             status: 429,
         };

@@ -4,6 +4,7 @@
 //! JSON Schemas, the command line and the reference page; no transport is known here.
 
 pub mod args;
+mod charset;
 pub mod cx;
 pub mod error;
 mod id;

@@ -41,10 +41,39 @@ pub(crate) fn of_file(path: &str) -> Result<String, ToolError> {
 
 /// The branch, without the prefix that git gives it
 pub(crate) fn of_branch(name: &str) -> Result<&str, ToolError> {
-    match name.strip_prefix("refs/heads/").unwrap_or(name).trim() {
+    match without(name, "refs/heads/") {
         "" => Err(ToolError::new(ErrorCode::Invalid, "`branch` is empty")),
         name => Ok(name),
     }
+}
+
+/// The same where it may be left out: an empty text is how some models do that
+pub(crate) fn branch_if_given(name: Option<&str>) -> Option<&str> {
+    name.map(|name| without(name, "refs/heads/"))
+        .filter(|name| !name.is_empty())
+}
+
+/// The same of a head, which may be `owner:branch` of a fork
+pub(crate) fn head_if_given(name: Option<&str>) -> Option<String> {
+    let name = name?;
+    match name.split_once(':') {
+        Some((owner, branch)) => Some(format!(
+            "{}:{}",
+            owner.trim(),
+            without(branch, "refs/heads/")
+        )),
+        None => branch_if_given(Some(name)).map(str::to_owned),
+    }
+}
+
+/// The name of a tag, without the prefix that git gives it
+pub(crate) fn of_tag(name: &str) -> &str {
+    without(name, "refs/tags/")
+}
+
+fn without<'a>(name: &'a str, prefix: &str) -> &'a str {
+    let name = name.trim();
+    name.strip_prefix(prefix).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -78,5 +107,19 @@ mod tests {
         }
         assert_eq!(of_branch("refs/heads/a/b").unwrap(), "a/b");
         assert!(of_branch(" ").is_err());
+        assert!(of_branch("refs/heads/").is_err());
+        assert_eq!(branch_if_given(Some(" refs/heads/a ")), Some("a"));
+        for none in [None, Some(""), Some(" "), Some("refs/heads/")] {
+            assert_eq!(branch_if_given(none), None, "{none:?}");
+            assert_eq!(head_if_given(none), None, "{none:?}");
+        }
+        for (head, meant) in [
+            ("refs/heads/a", "a"),
+            ("bob:refs/heads/a/b", "bob:a/b"),
+            ("bob:a", "bob:a"),
+        ] {
+            assert_eq!(head_if_given(Some(head)).as_deref(), Some(meant));
+        }
+        assert_eq!(of_tag("refs/tags/v1"), "v1");
     }
 }

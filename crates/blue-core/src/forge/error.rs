@@ -64,9 +64,11 @@ pub enum ForgeError {
         message: String,
         status: Option<u16>,
     },
-    #[error("{host} allows no more requests for now")]
+    #[error("{host} allows no more requests for now{}", after_colon(message))]
     RateLimited {
         host: Host,
+        /// The forge's own words; empty when it said nothing
+        message: String,
         retry_after: Option<Duration>,
         status: u16,
     },
@@ -145,6 +147,10 @@ pub enum ConflictKind {
     HeadMoved {
         current: Option<Sha>,
     },
+    /// The branch moved in the very moment of writing, and the change is on it all the same
+    Landed {
+        commit: Sha,
+    },
     /// It exists already
     Exists,
     /// A name in the way: `a` and `a/b` cannot both be branches
@@ -152,6 +158,13 @@ pub enum ConflictKind {
     /// The two sides changed the same lines
     Merge,
     Other,
+}
+
+fn after_colon(message: &str) -> String {
+    match message {
+        "" => String::new(),
+        _ => format!(": {message}"),
+    }
 }
 
 impl ForgeError {
@@ -198,6 +211,14 @@ impl ForgeError {
     pub(crate) fn is_directory() -> Self {
         Self::Invalid {
             message: "path is a directory, not a file — use dir_list".to_owned(),
+            status: None,
+        }
+    }
+
+    /// Two files of one commit of which one would be the directory of the other
+    pub(crate) fn file_and_directory(file: &str, below: &str) -> Self {
+        Self::Invalid {
+            message: format!("`{file}` cannot be both a file and the directory of `{below}`"),
             status: None,
         }
     }

@@ -15,6 +15,7 @@ mod rest;
 #[cfg(test)]
 mod stub;
 pub mod token;
+mod turns;
 
 use async_trait::async_trait;
 pub use error::{ConflictKind, ForgeError, MergeBlock};

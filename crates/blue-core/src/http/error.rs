@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use crate::forge::model::Host;
@@ -28,6 +29,8 @@ pub enum HttpError {
         host: String,
         retry_after: Option<Duration>,
         status: StatusCode,
+        /// What the server said
+        body: Bytes,
     },
     #[error("the answer of {host} is larger than {limit} bytes")]
     TooLarge { host: String, limit: u64 },

@@ -108,6 +108,7 @@ impl Http {
                             host,
                             retry_after,
                             status: answer.status,
+                            body: answer.body,
                         };
                         (Err(error), request.repeatable(), retry_after)
                     }

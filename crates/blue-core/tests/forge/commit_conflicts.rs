@@ -18,6 +18,7 @@ blue_testkit::on_every_forge![
     an_expected_head_that_moved_is_a_conflict,
     one_of_two_writers_of_a_file_wins,
     writers_of_a_pinned_head_take_turns,
+    writers_of_unlike_files_do_not_disturb_each_other,
     a_rename_onto_a_file_is_a_conflict,
     a_file_cannot_be_a_directory,
 ];
@@ -189,22 +190,40 @@ async fn writers_of_a_pinned_head_take_turns(cx: Cx) -> Result<()> {
         forges[2].commit_files(&repo.id, &opts[2]),
         forges[3].commit_files(&repo.id, &opts[3]),
     );
-    let (mut won, mut late) = (0, 0);
+    let mut won = 0;
     for outcome in [a, b, c, d] {
         match outcome {
             Ok(_) => won += 1,
-            // Gitea and Forgejo cannot be asked to look at the head themselves, so a writer may
-            // learn only afterwards that it was late; then it is told what became of its commit.
-            Err(ForgeError::Conflict { message, .. }) if message.contains("on top of") => late += 1,
-            Err(ForgeError::Conflict { .. }) => {}
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved { current: Some(_) },
+                ..
+            }) => {}
             Err(other) => panic!("{other:?}"),
         }
     }
     assert_eq!(won, 1);
-    if cx.backend.is_github() {
-        assert_eq!(late, 0);
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2);
+    Ok(())
+}
+
+async fn writers_of_unlike_files_do_not_disturb_each_other(cx: Cx) -> Result<()> {
+    let (forge, repo) = cx.start().await?;
+    let other = cx.forge(&repo.owner);
+    let opts: Vec<_> = (0..6)
+        .map(|n| commit("main", vec![write(&format!("{n}.txt"), "x")]))
+        .collect();
+    let writes = opts.iter().enumerate().map(|(n, opts)| {
+        let forge = if n % 2 == 0 { &forge } else { &other };
+        forge.commit_files(&repo.id, opts)
+    });
+    for outcome in futures_util::future::join_all(writes).await {
+        outcome?;
     }
-    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2 + late);
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 7);
+    for n in 0..6 {
+        let path = format!("{n}.txt");
+        assert!(cx.lab.blob(&repo, "main", &path).await?.is_some(), "{path}");
+    }
     Ok(())
 }
 
@@ -237,6 +256,12 @@ async fn a_file_cannot_be_a_directory(cx: Cx) -> Result<()> {
             refusal,
             ForgeError::Invalid { .. } | ForgeError::Conflict { .. }
         );
+    }
+    for (one, other) in [("n", "n/q"), ("n/q", "n")] {
+        let changes = vec![write(one, "1"), write(other, "2")];
+        let refusal = forge.commit_files(&repo.id, &commit("main", changes)).await;
+        let said = refused!(refusal, ForgeError::Invalid { message, .. } => message);
+        assert_eq!(said, "`n` cannot be both a file and the directory of `n/q`");
     }
     assert_eq!(cx.lab.head(&repo, "main").await?, before);
     Ok(())

@@ -126,10 +126,18 @@ async fn a_short_wait_is_waited(cx: Cx) -> Result<()> {
 async fn a_long_wait_is_told(cx: Cx) -> Result<()> {
     let cx = cx.faulty()?;
     let (forge, repo) = cx.start().await?;
-    let busy = json!({"status": 429, "headers": {"Retry-After": "3600"}});
+    let busy = json!({
+        "status": 429, "headers": {"Retry-After": "3600"}, "body": {"message": "slow down"},
+    });
     fault(&cx, &repo, "GET", "*", busy).await?;
+    let error = forge.get_branch(&repo.id, "main").await.unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.ends_with("no more requests for now: slow down"),
+        "{said}"
+    );
     let wait = refused!(
-        forge.get_branch(&repo.id, "main").await,
+        Err::<(), _>(error),
         ForgeError::RateLimited { retry_after, .. } => retry_after
     );
     assert_eq!(wait, Some(Duration::from_hours(1)));

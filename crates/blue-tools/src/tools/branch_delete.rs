@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo, id,
+    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo, id, path,
     rows::count,
 };
 
@@ -59,10 +59,7 @@ impl Tool for BranchDelete {
     const EFFECT: Effect = Effect::Destroy;
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
-        let name = input.branch.as_str();
-        if name.is_empty() {
-            return Err(ToolError::new(ErrorCode::Invalid, "`branch` is empty"));
-        }
+        let name = path::of_branch(&input.branch)?;
         let expected = input.sha.as_deref().filter(|sha| !sha.is_empty());
         let expected = expected.map(Sha::parse).transpose()?;
         if input.force && expected.is_none() {

@@ -4,7 +4,7 @@ use blue_core::forge::{ForgeError, model::Protection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, Cx, Effect, Page, Reply, Tool, ToolError, args::RepoArgs};
+use crate::{Cell, Cx, Effect, Page, Reply, Tool, ToolError, args::RepoArgs, path};
 
 #[derive(Debug)]
 pub struct BranchProtectionGet;
@@ -161,8 +161,9 @@ impl Tool for BranchProtectionGet {
     const EFFECT: Effect = Effect::Read;
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
+        let branch = path::of_branch(&input.branch)?;
         let repo = cx.repo(&input.repo).await?;
-        match repo.forge.protection(&repo.id, &input.branch).await {
+        match repo.forge.protection(&repo.id, branch).await {
             Ok(found) => Ok(Reply::from(Output::from(found))),
             // Also a branch that is yet to come has no rules; a missing repository is an error.
             Err(ForgeError::NotFound { .. }) => {

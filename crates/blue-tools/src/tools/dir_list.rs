@@ -109,13 +109,14 @@ impl Tool for DirList {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let path = path::inside(&input.path)?;
+        let page = args::part(input.page, None)?.number;
         let repo = cx.repo(&input.repo).await?;
         let rev = input.rev.as_deref().filter(|rev| !rev.is_empty());
         let mut entries = repo.forge.list_dir(&repo.id, &path, rev).await?;
         // The forges differ in their order; pages need one.
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let rows = entries.into_iter().map(Row::from).collect();
-        let output = part(rows, input.page.unwrap_or(1).max(1), ROOM);
+        let output = part(rows, page, ROOM);
         let next = output.next_page;
         let step = next.map(|page| format!("Get the rest with dir_list, page {page}"));
         Ok(Reply::from(output).next_if(next.is_some(), step.unwrap_or_default()))

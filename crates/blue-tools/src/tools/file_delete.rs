@@ -81,7 +81,7 @@ impl Tool for FileDelete {
                     format!("`{path}` is not on branch `{branch}` of `{}`", repo.id),
                 )
                 .with_hint(what_there_is(&path)),
-                other => other.into(),
+                other => ToolError::of_commit(other),
             })?;
         Ok(Reply::from(Output {
             commit_sha: made.sha.to_string(),

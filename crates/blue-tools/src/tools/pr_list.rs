@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::{self, RepoArgs},
+    path,
     reply::{MAX_BYTES, fit},
     rows::{PrRow, more},
 };
@@ -84,12 +85,10 @@ impl Tool for PrList {
     const EFFECT: Effect = Effect::Read;
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
-        let given = |text: Option<String>| text.filter(|t| !t.is_empty());
-        let part = args::part(input.page, input.limit)?;
         let filter = PrFilter {
             state: input.state.into(),
-            head: given(input.head),
-            base: given(input.base),
+            head: path::head_if_given(input.head.as_deref()),
+            base: path::branch_if_given(input.base.as_deref()).map(str::to_owned),
         };
         let part = args::part(input.page, input.limit)?;
         let repo = cx.repo(&input.repo).await?;

@@ -8,7 +8,7 @@ use super::branch_protection_get::Output as Demands;
 use crate::{
     Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::RepoArgs,
-    reply,
+    path, reply,
     rows::{BranchRow, OpenPrRow, PrRow, count},
 };
 
@@ -93,7 +93,7 @@ impl Tool for RepoStatus {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let repo = cx.repo(&input.repo).await?;
-        let branch = input.branch.as_deref().filter(|name| !name.is_empty());
+        let branch = path::branch_if_given(input.branch.as_deref());
         let found = repo.forge.overview(&repo.id, branch).await?;
         Ok(reply(found))
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, cx::Repo,
-    rows::short,
+    path, rows::short,
 };
 
 #[derive(Debug)]
@@ -73,8 +73,8 @@ impl Tool for TagCreate {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let opts = TagOpts {
-            name: plain(&input.tag, "tag")?,
-            target: plain(&input.target, "target")?,
+            name: plain(Some(path::of_tag(&input.tag)), "tag")?,
+            target: plain(path::branch_if_given(Some(&input.target)), "target")?,
             message: input.message.filter(|text| !text.trim().is_empty()),
         };
         let repo = cx.repo(&input.repo).await?;
@@ -100,13 +100,10 @@ impl Tool for TagCreate {
     }
 }
 
-fn plain(text: &str, what: &str) -> Result<String, ToolError> {
-    let text = text.trim();
-    if text.is_empty() {
-        let message = format!("`{what}` is empty");
-        return Err(ToolError::new(ErrorCode::Invalid, message));
-    }
-    Ok(text.to_owned())
+fn plain(text: Option<&str>, what: &str) -> Result<String, ToolError> {
+    let text = text.filter(|text| !text.is_empty());
+    text.map(str::to_owned)
+        .ok_or_else(|| ToolError::new(ErrorCode::Invalid, format!("`{what}` is empty")))
 }
 
 /// Whether the tag that is there is the one that was wanted; `said` are the forge's words

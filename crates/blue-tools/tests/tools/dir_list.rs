@@ -113,6 +113,8 @@ async fn every_kind_of_entry_has_its_name(cx: Cx) -> Result<()> {
 
 async fn what_is_no_directory_says_so(cx: Cx) -> Result<()> {
     let (desk, _) = desk::start(&cx).await?;
+    let error = desk.refused("dir_list", json!({"page": 0})).await;
+    assert_eq!(error.message, "`page` is counted from 1, so it cannot be 0");
     let error = desk.refused("dir_list", json!({"path": "README.md"})).await;
     assert_eq!(error.code, ErrorCode::Invalid);
     assert_eq!(

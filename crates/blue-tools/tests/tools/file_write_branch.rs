@@ -14,12 +14,15 @@ blue_testkit::on_every_forge![
     a_branch_starts_where_it_is_told,
     many_changes_are_one_commit,
     edits_change_what_is_there,
+    an_edit_keeps_the_charset_of_the_file,
     an_edit_that_does_not_fit_changes_nothing,
+    writers_in_one_process_do_not_disturb_each_other,
     the_same_content_makes_no_commit,
     a_lost_update_is_refused,
     bytes_are_written_as_they_are,
     the_first_commit_is_made,
     a_link_stays_what_it_is,
+    a_branch_that_takes_no_commit_has_a_way_around_it,
     what_makes_no_sense_is_refused,
     a_person_writes_local_files,
     a_person_edits_and_pins,
@@ -161,6 +164,30 @@ async fn edits_change_what_is_there(cx: Cx) -> Result<()> {
     Ok(())
 }
 
+async fn an_edit_keeps_the_charset_of_the_file(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let utf16 =
+        |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let wide = utf16("\u{feff}Name=Café\r\n");
+    let files: &[(&str, &[u8])] = &[("wide.ini", &wide), ("old.txt", b"Caf\xe9 one\n")];
+    cx.lab.create(&repo, "main", files).await?;
+    for (path, old, new) in [("wide.ini", "Café", "Cafè ✓"), ("old.txt", "é one", "è 2")] {
+        let read = desk.call("file_read", json!({"path": path})).await?;
+        let step = read["next_steps"][0].as_str().unwrap();
+        assert!(
+            step.ends_with("change it by file_write_branch `edits`"),
+            "{step}"
+        );
+        let edits = json!([{"old": old, "new": new}]);
+        let args = json!({"branch": "main", "path": path, "sha": read["sha"], "edits": edits});
+        write(&desk, args).await?;
+    }
+    let wide = utf16("\u{feff}Name=Cafè ✓\r\n");
+    assert_eq!(cx.lab.raw(&repo, "main", "wide.ini").await?, wide);
+    assert_eq!(cx.lab.raw(&repo, "main", "old.txt").await?, b"Caf\xe8 2\n");
+    Ok(())
+}
+
 async fn an_edit_that_does_not_fit_changes_nothing(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     cx.lab
@@ -262,6 +289,32 @@ async fn a_lost_update_is_refused(cx: Cx) -> Result<()> {
     Ok(())
 }
 
+async fn writers_in_one_process_do_not_disturb_each_other(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let head = cx.lab.head(&repo, "main").await?;
+    let all = |guard: Option<&str>| {
+        let calls = (0..5).map(|n| {
+            let args = json!({"branch": "main", "path": format!("{n}.txt"), "content": "x",
+                "expected_head": guard});
+            desk.call("file_write_branch", args)
+        });
+        futures_util::future::join_all(calls.collect::<Vec<_>>())
+    };
+    let guarded = all(Some(head.as_str())).await;
+    let refusals: Vec<_> = guarded.into_iter().filter_map(Result::err).collect();
+    assert_eq!(refusals.len(), 4);
+    for error in refusals {
+        assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+    }
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2);
+    for done in all(None).await {
+        done?;
+    }
+    // One of the files was there already.
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 6);
+    Ok(())
+}
+
 async fn bytes_are_written_as_they_are(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     let mut large = String::new();
@@ -302,6 +355,39 @@ async fn the_first_commit_is_made(cx: Cx) -> Result<()> {
     );
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 1);
     assert_eq!(cx.lab.raw(&repo, "main", "src/a").await?, b"a");
+
+    // By another name, which is the default branch then; a base cannot be there.
+    let repo = cx.lab.empty_repo(&owner).await?;
+    let desk = Desk::new(&cx, &owner, &repo);
+    let args = json!({"branch": "topic", "base": "nope", "path": "a", "content": "a"});
+    let error = desk.refused("file_write_branch", args).await;
+    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+    assert!(error.message.contains("`nope`"), "{error}");
+    let args = json!({"branch": "topic", "path": "a", "content": "a"});
+    let answer = write(&desk, args).await?;
+    let steps = answer["next_steps"].to_string();
+    assert!(
+        steps.contains("`topic` is the default branch now"),
+        "{steps}"
+    );
+    assert!(!steps.contains("pr_create"), "{steps}");
+    let status = desk.call("repo_status", json!({})).await?;
+    assert_eq!(status["default_branch"], "topic");
+    Ok(())
+}
+
+async fn a_branch_that_takes_no_commit_has_a_way_around_it(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let rule = json!({"required_approvals": 1, "enable_push": false});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let args = json!({"branch": "main", "path": "a", "content": "a"});
+    let error = desk.refused("file_write_branch", args).await;
+    assert_eq!(error.code, ErrorCode::Forbidden, "{error}");
+    let hint = error.hint.unwrap();
+    assert!(
+        hint.contains("new branch") && hint.contains("pr_create"),
+        "{hint}"
+    );
     Ok(())
 }
 
@@ -374,6 +460,12 @@ async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
             "file_write_branch needs `files[0].edits[0].new`",
         ),
         (
+            json!({"branch": "main", "files": [
+                {"path": "n", "content": "2"}, {"path": "n/q", "content": "1"},
+            ]}),
+            "`n` cannot be both a file and the directory of `n/q`",
+        ),
+        (
             json!({"branch": "main", "files": [{"path": "a", "text": "x"}]}),
             "file_write_branch has no argument `files[0].text`",
         ),
@@ -381,6 +473,19 @@ async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
         let error = desk.refused("file_write_branch", args.clone()).await;
         assert_eq!(error.code, ErrorCode::Invalid, "{args}: {error}");
         assert!(error.message.starts_with(said), "{args}: {error}");
+    }
+    for (edit, odd) in [
+        (json!({"old": "x", "new": "y", "zzz": 1}), "zzz`"),
+        (json!({"old": "x", "nwe": "y"}), "nwe`"),
+    ] {
+        for args in [
+            json!({"branch": "main", "path": "README.md", "edits": [edit]}),
+            json!({"branch": "main", "files": [{"path": "README.md", "edits": [edit]}]}),
+        ] {
+            let error = desk.refused("file_write_branch", args.clone()).await;
+            assert_eq!(error.code, ErrorCode::Invalid, "{args}: {error}");
+            assert!(error.message.contains(odd), "{args}: {error}");
+        }
     }
     let missing = json!({"branch": "main", "files": [{"path": "nope", "delete": true}]});
     let error = desk.refused("file_write_branch", missing).await;

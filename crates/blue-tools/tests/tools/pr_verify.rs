@@ -134,6 +134,13 @@ async fn required_checks_are_counted(cx: Cx) -> Result<()> {
     let counts = json!({"required": 3, "passed": 4, "failed": 0, "pending": 0});
     assert_eq!(answer["checks"], counts);
     assert_eq!(codes(&answer), [""; 0]);
+    assert!(!answer["next_steps"].to_string().contains("not required"));
+    // What stops nothing is not passed over either.
+    cx.lab.status(&repo, &head, "extra", "failure").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["can_merge"], true);
+    let steps = answer["next_steps"].to_string();
+    assert!(steps.contains("not required fail"), "{steps}");
     assert_eq!(
         desk.call("pr_merge", json!({"index": number})).await?["merged"],
         true

@@ -14,6 +14,7 @@ use crate::desk::{self, Desk};
 
 blue_testkit::on_every_forge![
     a_failed_run_shows_its_job_and_log,
+    failed_jobs_that_are_not_told_are_counted,
     a_run_is_found_by_each_of_its_names,
     waiting_ends_with_the_run,
     waiting_has_an_end,
@@ -83,6 +84,24 @@ async fn a_failed_run_shows_its_job_and_log(cx: Cx) -> Result<()> {
         assert!(log.ends_with("compiling\nerror: it broke"), "{log}");
     }
     assert_eq!(answer.get("checks"), None);
+    Ok(())
+}
+
+async fn failed_jobs_that_are_not_told_are_counted(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let jobs: Vec<Value> = (0..25)
+        .map(|n| json!({"name": format!("job-{n}"), "result": "failure"}))
+        .collect();
+    push_rule(&cx, &repo, "main", jobs.into()).await?;
+    let answer = eventually("every job has failed", Duration::from_secs(20), || async {
+        let answer = desk.call(TOOL, json!({})).await?;
+        let left_out = answer["left_out"].as_u64().unwrap_or_default();
+        Ok((left_out == 5).then_some(answer))
+    })
+    .await?;
+    let runs = answer["runs"].as_array().unwrap();
+    let jobs = runs.iter().filter_map(|run| run["failed_jobs"].as_array());
+    assert_eq!(jobs.map(Vec::len).sum::<usize>(), 20);
     Ok(())
 }
 

@@ -18,8 +18,11 @@ use serde_json::{Value, json};
 use super::Forgejo;
 use crate::{
     forge::{
-        Endpoint, Flavor, Forge, ForgeError,
-        model::{Host, MergeOpts, MergeOutcome, Mergeability, Page, PrFilter, RepoId, RunFilter},
+        ConflictKind, Endpoint, Flavor, Forge, ForgeError,
+        model::{
+            CommitOpts, Expect, FileChange, Host, MergeOpts, MergeOutcome, Mergeability, Page,
+            PrFilter, RepoId, RunFilter, Sha,
+        },
     },
     http::{Http, HttpConfig},
 };
@@ -82,6 +85,47 @@ async fn a_merge_that_happened_is_no_error_whatever_was_answered() {
         ),
         "{outcome:?}"
     );
+}
+
+/// Another process may write between the look at the branch and the write
+#[tokio::test]
+async fn a_commit_that_landed_on_a_moved_branch_is_told_as_one_that_exists() {
+    let (seen, theirs, mine) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
+    let branch = json!({"name": "main", "commit": {"id": seen}});
+    let made = json!({"commit": {"sha": mine, "parents": [{"sha": theirs}]}, "files": []});
+    let router = Router::new()
+        .route(
+            "/api/v1/repos/a/b/branches/main",
+            get(async move || Json(branch)),
+        )
+        .route(
+            "/api/v1/repos/a/b/contents",
+            post(async move || (StatusCode::CREATED, Json(made))),
+        );
+    let opts = CommitOpts {
+        branch: "main".to_owned(),
+        base: None,
+        message: "m".to_owned(),
+        changes: vec![FileChange::Write {
+            path: "x".to_owned(),
+            content: b"x".to_vec(),
+            expect: Expect::Any,
+        }],
+        expected_head: Sha::parse(&seen).ok(),
+    };
+    let error = forge(router).await.commit_files(&repo(), &opts).await;
+    let Err(ForgeError::Conflict {
+        kind: ConflictKind::Landed { commit },
+        message,
+        ..
+    }) = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(commit.as_str(), mine);
+    for sha in [seen, theirs, mine] {
+        assert!(message.contains(&sha), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -20,8 +20,12 @@ use crate::{
     forge::{
         ConflictKind, ForgeError, Result,
         blob::{ObjectFormat, blob_id},
-        model::{CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile},
+        model::{
+            CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile,
+            file_in_the_way,
+        },
         rest::Answer,
+        turns,
     },
     text::clean_line,
 };
@@ -115,6 +119,7 @@ pub(super) struct Planned {
 impl Forgejo {
     pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         check(opts)?;
+        let _turn = turns::take(self.rest.host(), repo, &opts.branch).await;
         if let Some(outcome) = self.commit_at_once(repo, opts).await? {
             return Ok(outcome);
         }
@@ -150,7 +155,10 @@ impl Forgejo {
             None => self.wire_repo(repo).await?.empty,
         };
         if empty {
-            return Ok(Place::Empty);
+            return match opts.base_that_is_missing() {
+                Some(base) => Err(self.no_start(repo, base)),
+                None => Ok(Place::Empty),
+            };
         }
         let Some(base) = &opts.base else {
             return Err(ForgeError::NotFound {
@@ -303,7 +311,11 @@ impl Forgejo {
             }
         };
         let created = !matches!(place, Place::Branch(_));
-        self.committed(repo, opts, answer, files, created).await
+        let outcome = self.committed(repo, opts, answer, files, created).await?;
+        Ok(CommitOutcome {
+            first: matches!(place, Place::Empty),
+            ..outcome
+        })
     }
 
     /// Send a commit; `new_branch` is made from `branch`, which is the default branch if left out
@@ -361,17 +373,13 @@ impl Forgejo {
             && parent.sha() != expected.as_str()
         {
             return Err(ForgeError::Conflict {
-                kind: ConflictKind::HeadMoved {
-                    current: Some(sha.clone()),
-                },
                 message: format!(
-                    "`{}` moved from {} to {} in the very moment of writing, and commit {} \
-                     was made on top of that",
+                    "`{}` moved from {expected} to {} in the very moment of writing, and commit \
+                     {sha} was made on top of that",
                     opts.branch,
-                    expected.short(),
                     parent.sha(),
-                    sha.short()
                 ),
+                kind: ConflictKind::Landed { commit: sha },
                 status: None,
             });
         }
@@ -422,6 +430,7 @@ impl Forgejo {
             html_url: self.web(&format!("{repo}/commit/{sha}")),
             sha,
             branch_created: created,
+            first: false,
             unchanged: false,
             files,
         }
@@ -434,6 +443,14 @@ impl Forgejo {
             && let Err(error) = self.remove_branch(repo, &made.name).await
         {
             tracing::warn!(branch = made.name, %error, "could not remove the unused branch");
+        }
+    }
+
+    fn no_start(&self, repo: &RepoId, base: &str) -> ForgeError {
+        ForgeError::NotFound {
+            host: self.rest.host().clone(),
+            what: format!("`{base}` of `{repo}`, which has no commit yet,"),
+            status: None,
         }
     }
 
@@ -535,7 +552,10 @@ fn check(opts: &CommitOpts) -> Result<()> {
             }
         }
     }
-    Ok(())
+    match file_in_the_way(&opts.changes) {
+        Some((file, below)) => Err(ForgeError::file_and_directory(file, below)),
+        None => Ok(()),
+    }
 }
 
 fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
@@ -577,6 +597,15 @@ mod tests {
         assert!(check(&opts(vec![put("a"), put("b/c")])).is_ok());
         assert!(check(&opts(vec![])).is_err());
         assert!(check(&opts(vec![put("a"), put("a")])).is_err());
+        for (one, other) in [("a", "a/b/c"), ("a/b/c", "a"), ("x/a", "x/a/b")] {
+            let error = check(&opts(vec![put(one), put("ab"), put(other)])).unwrap_err();
+            assert!(error.to_string().contains("cannot be both"), "{error}");
+        }
+        let gone = FileChange::Delete {
+            path: "a".to_owned(),
+            expect: Expect::Any,
+        };
+        assert!(check(&opts(vec![gone, put("a/b")])).is_ok());
         for bad in ["", "/a", "../a", "a//b", ".git/config"] {
             assert!(check(&opts(vec![put(bad)])).is_err(), "{bad}");
         }

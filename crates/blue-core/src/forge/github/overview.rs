@@ -1,5 +1,6 @@
 //! A repository at a glance
 
+use serde::de::IgnoredAny;
 use tokio::join;
 
 use super::{
@@ -11,6 +12,7 @@ use super::{
 use crate::forge::{
     ForgeError, Result,
     model::{Branch, Listing, Overview, Page, PrFilter, RepoId},
+    rest::Call,
 };
 
 /// What nearly every default branch is called; the rules of a branch can only be asked for by name
@@ -24,7 +26,7 @@ type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
 
 impl GitHub {
     /// Five requests at once; one or two more, after those, where the default branch has an unusual
-    /// name that nobody told yet
+    /// name that nobody told yet, and one for each list that is cut
     pub(super) async fn read_overview(
         &self,
         repo: &RepoId,
@@ -44,10 +46,15 @@ impl GitHub {
         let branches = branches?;
         let prs = match prs {
             Ok(list) => Some(list),
-            // The repository is there, so its pull requests are switched off.
-            Err(ForgeError::NotFound { .. }) => None,
+            // The repository is there, so its pull requests are switched off, unless it says otherwise.
+            Err(ForgeError::NotFound { .. }) if found.has_pull_requests != Some(true) => None,
             Err(error) => return Err(error),
         };
+        let (branches_total, prs_total) = join!(
+            self.total(Some(&branches), self.get(repo, &["branches"])),
+            self.total(prs.as_ref(), self.pulls_call(repo, &PrFilter::default())),
+        );
+        let (branches_total, prs_total) = (branches_total?, prs_total?);
         let empty = branches.items.is_empty();
         let default = found.default_branch.clone().unwrap_or_default();
         let wanted = branch.unwrap_or(&default).to_owned();
@@ -87,17 +94,29 @@ impl GitHub {
             branches: Listing {
                 items: branches.items.into_iter().map(Into::into).collect(),
                 next_page: branches.next_page,
-                total: branches.total,
+                total: branches_total,
             },
             prs: prs.map(|prs| Listing {
                 items: prs.items.into_iter().map(Into::into).collect(),
                 next_page: prs.next_page,
-                total: prs.total,
+                total: prs_total,
             }),
             branch: wanted,
             tip: row.map(Branch::from),
             protection,
         })
+    }
+
+    /// How many rows a list has; where it goes on, GitHub tells it by the number of pages only
+    async fn total<T>(&self, list: Option<&Listing<T>>, call: Call<'_>) -> Result<Option<u64>> {
+        match list {
+            Some(list) if list.next_page.is_some() && list.total.is_none() => {
+                let one = call.page::<IgnoredAny>(Page::first(1), 1).await?;
+                Ok(one.total)
+            }
+            Some(list) => Ok(list.total),
+            None => Ok(None),
+        }
     }
 
     async fn both_rules(&self, repo: &RepoId, branch: &str) -> Rules {

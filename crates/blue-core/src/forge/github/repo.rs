@@ -20,6 +20,8 @@ pub(super) struct WireRepo {
     fork: bool,
     #[serde(default)]
     pub(super) archived: bool,
+    /// Not told by every version
+    pub(super) has_pull_requests: Option<bool>,
     #[serde(default)]
     size: u64,
     permissions: Option<WirePermissions>,

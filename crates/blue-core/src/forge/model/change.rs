@@ -1,5 +1,7 @@
 //! Writing: one commit with one or many files
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::Sha;
@@ -77,12 +79,41 @@ pub struct CommitOpts {
     pub expected_head: Option<Sha>,
 }
 
+impl CommitOpts {
+    /// The base that an empty repository cannot have
+    pub(crate) fn base_that_is_missing(&self) -> Option<&str> {
+        let base = self.base.as_deref();
+        base.filter(|base| *base != "HEAD" && *base != self.branch)
+    }
+}
+
+/// A file that another file of the same commit would have to lie in: servers take both, and keep one
+pub(crate) fn file_in_the_way(changes: &[FileChange]) -> Option<(&str, &str)> {
+    let written: BTreeSet<&str> = changes
+        .iter()
+        .filter_map(|change| match change {
+            FileChange::Write { path, .. } | FileChange::Rename { to: path, .. } => {
+                Some(path.as_str())
+            }
+            FileChange::Delete { .. } => None,
+        })
+        .collect();
+    written.iter().find_map(|path| {
+        let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+        above
+            .find(|dir| written.contains(dir))
+            .map(|dir| (dir, *path))
+    })
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitOutcome {
     /// The new commit, or the branch's present one when nothing changed
     pub sha: Sha,
     pub html_url: String,
     pub branch_created: bool,
+    /// The repository had no commit before, so the branch is its default branch now
+    pub first: bool,
     /// Every file had its new content already: no commit was made
     pub unchanged: bool,
     /// Blob ids of what was written

@@ -133,12 +133,12 @@ fn segment(text: &str, what: &str) -> Result<String, BadName> {
         return Err(BadName::new(format!("the {what} is empty")));
     }
     if text == "." || text == ".." || text.len() > 255 {
-        return Err(BadName::new(format!("`{shown}` is not a {what}")));
+        return Err(BadName::new(format!("`{shown}` is no {what}")));
     }
     if text.chars().any(|c| {
         c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':')
     }) {
-        return Err(BadName::new(format!("`{shown}` is not a {what}")));
+        return Err(BadName::new(format!("`{shown}` is no {what}")));
     }
     Ok(text.to_owned())
 }

@@ -65,16 +65,7 @@ impl Answer {
 
     /// The forge's own words in one line, all of them; empty when it said nothing
     pub(crate) fn message(&self) -> String {
-        let text = match serde_json::from_slice::<Value>(&self.body) {
-            Ok(value) => words(&value),
-            Err(_) => plain(&self.body),
-        };
-        // Some servers repeat the token that they were sent.
-        let text = match &self.secret {
-            Some(secret) if !secret.is_empty() => text.replace(secret.expose(), "****"),
-            _ => text,
-        };
-        clean_line(&text)
+        message_in(&self.body, self.secret.as_ref())
     }
 
     /// The forge's words, or the name of the status when it said nothing
@@ -86,6 +77,19 @@ impl Answer {
         }
         message
     }
+}
+
+pub(super) fn message_in(body: &[u8], secret: Option<&Secret>) -> String {
+    let text = match serde_json::from_slice::<Value>(body) {
+        Ok(value) => words(&value),
+        Err(_) => plain(body),
+    };
+    // Some servers repeat the token that they were sent.
+    let text = match secret {
+        Some(secret) if !secret.is_empty() => text.replace(secret.expose(), "****"),
+        _ => text,
+    };
+    clean_line(&text)
 }
 
 fn words(value: &Value) -> String {

@@ -163,8 +163,10 @@ impl Rest {
                 host,
                 retry_after,
                 status,
+                body,
             } => ForgeError::RateLimited {
                 host: named(&host),
+                message: answer::message_in(&body, self.credential.as_ref().map(|c| &c.token)),
                 retry_after,
                 status: status.as_u16(),
             },

@@ -41,7 +41,11 @@ impl Call<'_> {
         let page = Page::new(page.number, page.limit.min(cap.max(1)));
         let answer = self.numbered(page).send().await?;
         let (items, total) = rows(&answer)?;
-        let seen = Seen::of(&answer, total);
+        let mut seen = Seen::of(&answer, total);
+        // Of pages with one row each, the last one is the number of rows.
+        if page.limit == 1 {
+            seen.total = seen.total.or(seen.last.map(u64::from));
+        }
         let next = seen.next.or_else(|| {
             let more = match seen.total {
                 Some(total) => u64::from(page.number) * u64::from(page.limit) < total,

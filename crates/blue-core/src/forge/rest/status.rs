@@ -15,16 +15,14 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             message,
             sent: answer.secret.is_some(),
         },
-        429 => ForgeError::RateLimited {
-            host,
-            retry_after: retry_after(answer),
-            status,
-        },
-        403 if is_rate_limit(answer, &message) => ForgeError::RateLimited {
-            host,
-            retry_after: retry_after(answer),
-            status,
-        },
+        _ if status == 429 || status == 403 && is_rate_limit(answer, &message) => {
+            ForgeError::RateLimited {
+                host,
+                message: answer.message(),
+                retry_after: retry_after(answer),
+                status,
+            }
+        }
         403 | 451 => ForgeError::Forbidden {
             host,
             message,

@@ -1,16 +1,16 @@
 //! `file_read`
 
-mod decode;
 mod lines;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use blue_core::{forge::model::EntryKind, text};
-use decode::Decoded;
 use lines::{Part, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path};
+use crate::{
+    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, charset, path,
+};
 
 /// Largest file that is fetched to be shown in parts
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -132,12 +132,12 @@ impl Tool for FileRead {
         if cx.is_raw() && range.is_none() {
             return Ok(Reply::from(output).with_bytes(file.content));
         }
-        match decode::text(&file.content) {
-            Decoded::Binary if range.is_some() => Err(ToolError::new(
+        match charset::decode(&file.content) {
+            None if range.is_some() => Err(ToolError::new(
                 ErrorCode::Invalid,
                 format!("`{path}` is binary and has no lines"),
             )),
-            Decoded::Binary if file.content.len() > LARGEST_BINARY => Err(ToolError::new(
+            None if file.content.len() > LARGEST_BINARY => Err(ToolError::new(
                 ErrorCode::TooLarge,
                 format!(
                     "`{path}` is binary and has {} bytes; at most {LARGEST_BINARY} are sent",
@@ -145,17 +145,20 @@ impl Tool for FileRead {
                 ),
             )
             .with_hint(format!("get it with git, or from {}", file.html_url))),
-            Decoded::Binary => Ok(Reply::from(Output {
+            None => Ok(Reply::from(Output {
                 content: BASE64.encode(&file.content),
                 encoding: Some("base64".to_owned()),
                 ..output
             })),
-            Decoded::Text { text, charset } if cx.is_raw() => {
+            Some((text, charset)) if cx.is_raw() => {
                 let part = Part::of(&text, range.unwrap_or_default(), usize::MAX)?;
-                Ok(Reply::from(output).with_bytes(decode::bytes(part.text, charset)))
+                // What was read from bytes can be written as such again.
+                let bytes = charset.encode(part.text).unwrap_or_default();
+                Ok(Reply::from(output).with_bytes(bytes))
             }
-            Decoded::Text { text, charset } => {
-                Ok(show(&text, charset, range.unwrap_or_default(), output)?)
+            Some((text, charset)) => {
+                let range = range.unwrap_or_default();
+                Ok(show(&text, charset.name(), range, output)?)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Exact replacements in a file, on its bytes
+//! Exact replacements in a text, whatever it is written in; the rest keeps its bytes
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use blue_core::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{ErrorCode, ToolError};
+use crate::{ErrorCode, ToolError, charset};
 
 /// Most places that are told of a text that occurs too often
 const PLACES: usize = 20;
@@ -15,19 +15,26 @@ const LINE: usize = 200;
 
 // No doc comment: it would cost bytes in every list of tools.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = short)]
 pub struct Edit {
     pub old: String,
     pub new: String,
 }
 
+/// What is refused need not be told twice in every list of tools
+fn short(schema: &mut schemars::Schema) {
+    schema.remove("additionalProperties");
+}
+
 /// Do one edit after the other; each `old` must occur exactly once by then
 pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>, ToolError> {
-    let mut bytes = before.to_vec();
-    if bytes.contains(&0) {
-        let message = format!("`{path}` is not UTF-8 text, so it cannot be edited");
+    let Some((before, charset)) = charset::decode(before) else {
+        let message = format!("`{path}` is not text, so it cannot be edited");
         return Err(ToolError::new(ErrorCode::Invalid, message)
             .with_hint("send it whole, with `encoding` `base64`"));
-    }
+    };
+    let mut text = before.clone();
     for (n, edit) in edits.iter().enumerate() {
         let which = match edits.len() {
             1 => format!("`{path}`"),
@@ -38,29 +45,30 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
             return Err(wrong("`old` is empty".to_owned())
                 .with_hint("to write the whole file give `content`"));
         }
-        let ascii = edit.old.is_ascii() && edit.new.is_ascii();
-        if !ascii && std::str::from_utf8(&bytes).is_err() {
-            return Err(wrong(
-                "the file is not UTF-8, so an edit of it must be ASCII".to_owned(),
-            ));
+        if let Err(letter) = charset.encode(&edit.new) {
+            let name = charset.name().unwrap_or("utf-8");
+            return Err(
+                wrong(format!("the file is {name}, which has no `{letter}`"))
+                    .with_hint("use another character, or write the whole file by `content`"),
+            );
         }
         let (mut old, mut new) = (edit.old.clone(), edit.new.clone());
-        let mut found = places(&bytes, old.as_bytes());
+        let mut found = places(&text, &old);
         // A text that was typed with plain line ends means those of the file.
         if found.is_empty() && old.contains('\n') && !old.contains('\r') {
             (old, new) = (crlf(&old), crlf(&new));
-            found = places(&bytes, old.as_bytes());
+            found = places(&text, &old);
         }
         match found[..] {
             [at] => {
-                bytes.splice(at..at + old.len(), new.into_bytes());
+                text.replace_range(at..at + old.len(), &new);
             }
             [] => {
-                let (why, hint) = missing(&bytes, before, &edit.old);
+                let (why, hint) = missing(&text, &before, &edit.old);
                 return Err(wrong(why).with_hint(hint));
             }
             _ => {
-                let (count, lines) = told(&bytes, &found);
+                let (count, lines) = told(&text, &found);
                 return Err(
                     wrong(format!("`old` occurs {count} times, on lines {lines}"))
                         .with_hint("give more of the text around it, so that it occurs once"),
@@ -68,7 +76,9 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
             }
         }
     }
-    Ok(bytes)
+    charset
+        .encode(&text)
+        .map_err(|_| ToolError::new(ErrorCode::Internal, "the edited text cannot be written"))
 }
 
 fn crlf(text: &str) -> String {
@@ -76,22 +86,22 @@ fn crlf(text: &str) -> String {
 }
 
 /// Where a text begins, also where it overlaps itself
-fn places(bytes: &[u8], text: &[u8]) -> Vec<usize> {
-    bytes
-        .windows(text.len())
+fn places(text: &str, wanted: &str) -> Vec<usize> {
+    text.as_bytes()
+        .windows(wanted.len())
         .enumerate()
-        .filter(|(_, window)| *window == text)
+        .filter(|(_, window)| *window == wanted.as_bytes())
         .map(|(at, _)| at)
         .take(PLACES + 1)
         .collect()
 }
 
-fn told(bytes: &[u8], found: &[usize]) -> (String, String) {
+fn told(text: &str, found: &[usize]) -> (String, String) {
     let count = match found.len() {
         many if many > PLACES => format!("more than {PLACES}"),
         some => some.to_string(),
     };
-    let line = |at: &usize| bytes[..*at].split(|b| *b == b'\n').count().to_string();
+    let line = |at: &usize| text[..*at].split('\n').count().to_string();
     let mut lines: Vec<String> = found.iter().take(5).map(line).collect();
     lines.dedup();
     if found.len() > 5 {
@@ -101,19 +111,18 @@ fn told(bytes: &[u8], found: &[usize]) -> (String, String) {
 }
 
 /// Why it is not there, and what to do
-fn missing(now: &[u8], before: &[u8], old: &str) -> (String, String) {
-    let now = String::from_utf8_lossy(now);
-    let (why, hint) = if !places(before, old.as_bytes()).is_empty() {
+fn missing(now: &str, before: &str, old: &str) -> (String, String) {
+    let (why, hint) = if before.contains(old) {
         (
             "`old` is gone after the edits before it",
             "make one edit of both",
         )
-    } else if text::clean(&now).contains(old) {
+    } else if text::clean(now).contains(old) {
         (
             "`old` has invisible characters within it in the file, which are not shown",
             "edit a shorter text, beside them",
         )
-    } else if flat(&now).contains(&flat(old)) {
+    } else if flat(now).contains(&flat(old)) {
         (
             "`old` occurs only with other white space",
             "copy it exactly from file_read",
@@ -122,7 +131,7 @@ fn missing(now: &[u8], before: &[u8], old: &str) -> (String, String) {
         ("`old` does not occur", "copy it exactly from file_read")
     };
     let mut why = why.to_owned();
-    if let Some((number, line)) = nearest(&now, old) {
+    if let Some((number, line)) = nearest(now, old) {
         let _ = write!(why, "; the nearest is line {number}: `{line}`");
     }
     (why, hint.to_owned())
@@ -171,6 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_stays_in_its_charset() {
+        let after = edit(b"caf\xe9 \x93one\x94\n", &[("é “one”", "è €2")]);
+        assert_eq!(after.unwrap(), b"caf\xe8 \x802\n");
+        let utf16 = |text: &str, unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            text.encode_utf16().flat_map(unit).collect()
+        };
+        for unit in [u16::to_le_bytes, u16::to_be_bytes] {
+            let after = edit(
+                &utf16("\u{feff}naïve\r\nx\r\n", unit),
+                &[("ïve\nx", "ïf ✓\ny")],
+            );
+            assert_eq!(after.unwrap(), utf16("\u{feff}naïf ✓\r\ny\r\n", unit));
+        }
+    }
+
+    #[test]
     fn line_ends_of_the_file_are_kept() {
         let after = edit(b"a\r\nb\r\nc\r\n", &[("a\nb\n", "x\ny\nz\n")]).unwrap();
         assert_eq!(after, b"x\r\ny\r\nz\r\nc\r\n");
@@ -212,7 +237,13 @@ mod tests {
             error,
             "`f`: `old` occurs more than 20 times, on lines 1, 2, 3, 4, 5, …"
         );
-        assert!(edit(b"a\0b", &[("a", "b")]).is_err());
-        assert!(edit(b"caf\xe9", &[("caf", "é")]).is_err());
+        assert_eq!(
+            edit(b"a\0b", &[("a", "b")]).unwrap_err(),
+            "`f` is not text, so it cannot be edited"
+        );
+        assert_eq!(
+            edit(b"caf\xe9", &[("caf", "✓")]).unwrap_err(),
+            "`f`: the file is windows-1252, which has no `✓`"
+        );
     }
 }

@@ -172,7 +172,8 @@ impl Tool for FileWriteBranch {
             Some(sha) => Some(Sha::parse(&sha)?),
             None => None,
         };
-        let base = given(&input.base).unwrap_or_else(|| DEFAULT.to_owned());
+        let base = path::branch_if_given(input.base.as_deref()).unwrap_or(DEFAULT);
+        let base = base.to_owned();
         let message = given(&input.message);
         let repo_args = input.repo.clone();
         let wishes = wishes(input)?;
@@ -193,7 +194,8 @@ impl Tool for FileWriteBranch {
             changes,
             expected_head,
         };
-        let made = repo.forge.commit_files(&repo.id, &opts).await?;
+        let made = repo.forge.commit_files(&repo.id, &opts).await;
+        let made = made.map_err(ToolError::of_commit)?;
         let mut files: Vec<Row> = made
             .files
             .into_iter()
@@ -215,13 +217,16 @@ impl Tool for FileWriteBranch {
         };
         let committed = !output.unchanged;
         // The first branch of an empty repository has nothing to be merged into.
-        let trunk = matches!(output.branch.as_str(), "main" | "master");
-        let opens = output.branch_created && committed && !trunk;
+        let opens = output.branch_created && committed && !made.first;
         let branch = output.branch.clone();
+        let trunk = format!(
+            "It is the first commit, so `{branch}` is the default branch now: go on with repo_status"
+        );
         let open = format!("Open a pull request with pr_create, head \"{branch}\"");
         let wait =
             format!("Wait for CI with workflow_run_status, branch \"{branch}\", wait_seconds 300");
         Ok(Reply::from(output)
+            .next_if(made.first, trunk)
             .next_if(opens, open)
             .next_if(committed, wait))
     }

@@ -6,10 +6,10 @@ use blue_core::{
 };
 
 use super::{Input, explained, given};
-use crate::{Cx, ErrorCode, ToolError, rows};
+use crate::{Cx, ErrorCode, ToolError, path, rows};
 
 pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
-    let head = match given(input.head.take()) {
+    let head = match path::head_if_given(input.head.take().as_deref()) {
         Some(head) => head,
         None => checked_out(cx).await?,
     };
@@ -92,8 +92,8 @@ async fn compare_local(
 /// One commit speaks for itself; of several the branch's name is the title, and they are listed
 async fn all_commits(cx: &Cx, input: &Input, head: &str) -> Result<(String, String), ToolError> {
     let repo = cx.repo(&input.repo).await?;
-    let base = match given(input.base.clone()) {
-        Some(base) => base,
+    let base = match path::branch_if_given(input.base.as_deref()) {
+        Some(base) => base.to_owned(),
         None => repo.forge.repository(&repo.id).await?.default_branch,
     };
     let commits = repo.forge.compare(&repo.id, &base, head).await?.commits;

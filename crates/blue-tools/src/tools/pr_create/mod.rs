@@ -12,7 +12,9 @@ use blue_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs};
+use crate::{
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path,
+};
 
 #[derive(Debug)]
 pub struct PrCreate;
@@ -87,11 +89,11 @@ impl Tool for PrCreate {
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let title = needed(input.title.map(|title| clean_line(&title)), "title")?;
-        let head = needed(input.head, "head")?;
+        let head = needed(path::head_if_given(input.head.as_deref()), "head")?;
         let repo = cx.repo(&input.repo).await?;
-        let given_base = given(input.base);
-        let base = match &given_base {
-            Some(base) => base.clone(),
+        let given_base = path::branch_if_given(input.base.as_deref());
+        let base = match given_base {
+            Some(base) => base.to_owned(),
             None => repo.forge.default_branch(&repo.id).await?,
         };
         let mut opts = CreatePrOpts {

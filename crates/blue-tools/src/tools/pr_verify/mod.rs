@@ -244,6 +244,10 @@ fn reply(facts: Facts) -> Reply<Output> {
             format!("See why checks fail with workflow_run_status, index {number}"),
         ),
         (
+            tally.counts.failed > 0 && can_merge,
+            "Checks that are not required fail: see why with workflow_run_status first",
+        ),
+        (
             has(&[Code::ChecksPending, Code::ChecksMissing]),
             format!(
                 "Wait for checks with workflow_run_status, index {number}, wait_seconds 300; \

@@ -21,10 +21,16 @@ pub struct TestPlan {
 
 impl TestPlan {
     /// Read `- [ ]`, `* [x]`, `+ [X]`, `1. [ ]` and `2) [ ]`, however deep, but no code
+    /// and nothing that is commented out
     pub(super) fn of(body: &str) -> Self {
         let mut plan = Self::default();
         let mut fence: Option<Fence> = None;
+        let mut hidden = false;
         for line in body.lines() {
+            if hidden {
+                hidden = !line.contains("-->");
+                continue;
+            }
             if let Some(open) = &fence {
                 if open.is_closed_by(line) {
                     fence = None;
@@ -33,6 +39,10 @@ impl TestPlan {
             }
             if let Some(opened) = Fence::opened_by(line) {
                 fence = Some(opened);
+                continue;
+            }
+            if let Some(rest) = comment(line) {
+                hidden = !rest.contains("-->");
                 continue;
             }
             let Some((done, text)) = item(line) else {
@@ -81,6 +91,14 @@ impl Fence {
         let rest = unquoted(line).trim_end();
         rest.len() >= self.length && rest.chars().all(|c| c == self.mark)
     }
+}
+
+/// What comes after the `<!` of a comment that begins the line: only such a one may go on below it
+fn comment(line: &str) -> Option<&str> {
+    let rest = unquoted(line);
+    let rest = bullet(rest).unwrap_or(rest);
+    rest.strip_prefix("<!")
+        .filter(|rest| rest.starts_with("--"))
 }
 
 fn unquoted(line: &str) -> &str {
@@ -150,6 +168,16 @@ mod tests {
         assert_eq!((plan.total, plan.done), (4, 3));
         assert_eq!(plan.open, ["yes"]);
         assert_eq!(TestPlan::of(""), TestPlan::default());
+    }
+
+    #[test]
+    fn what_is_commented_out_is_no_plan() {
+        let body = "<!--\n- [ ] no\n-->\n- [x] yes\n<!-- one line -->\n- [ ] yes\n> <!-- a\n> - [ ] no\n\
+                    > --> - [ ] no\n- <!--\n  - [ ] no\n  -->\n- [x] use `<!--` here\n- [x] yes <!-- a\n\
+                    - [x] yes -->\n```\n<!--\n```\n- [x] yes\n<!-->\n- [x] yes\n<!-- never closed\n- [ ] no";
+        let plan = TestPlan::of(body);
+        assert_eq!((plan.total, plan.done), (7, 6));
+        assert_eq!(plan.open, ["yes"]);
     }
 
     #[test]

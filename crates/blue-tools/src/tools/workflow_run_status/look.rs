@@ -17,6 +17,8 @@ const ROWS: usize = 20;
 const LOGS: usize = 3;
 /// Longest name that is told
 const NAME: usize = 100;
+/// Bytes of a check in the list
+const ROW: usize = 300;
 /// Room for runs without their jobs, and for checks; jobs and logs have as much again
 const ROOM: usize = 15_000;
 
@@ -270,9 +272,9 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
     runs.truncate(ROWS);
     checks.sort_by_key(|check| check.state != "failure");
     checks.truncate(ROWS);
-    let mut jobs = match seen.state {
+    let (mut jobs, more_jobs) = match seen.state {
         State::Failure => failed_jobs(repo, &runs).await,
-        _ => Vec::new(),
+        _ => (Vec::new(), 0),
     };
     let mut rows: Vec<RunRow> = runs.into_iter().map(run_row).collect();
     reply::fit(&mut rows, ROOM);
@@ -283,7 +285,7 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
             .map(|(_, job)| job)
             .collect();
     }
-    let left_out = all - rows.len() - checks.len();
+    let left_out = all - rows.len() - checks.len() + more_jobs;
     Output {
         state: seen.state,
         source,
@@ -300,10 +302,10 @@ fn is_bad(state: CheckState) -> bool {
     matches!(state, CheckState::Failure | CheckState::Pending)
 }
 
-/// The first jobs that failed, each with its run and the end of its log
+/// The first jobs that failed, each with its run and the end of its log, and how many more there are
 ///
 /// Whatever is missing of it is said in its place: the state is known all the same.
-async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Vec<(u64, JobRow)> {
+async fn failed_jobs(repo: &Repo, runs: &[Run]) -> (Vec<(u64, JobRow)>, usize) {
     let (forge, id) = (&repo.forge, &repo.id);
     // A run may go on after one of its jobs has failed.
     let bad: Vec<u64> = runs
@@ -325,8 +327,9 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Vec<(u64, JobRow)> {
         };
         jobs.extend(of_run.into_iter().map(|job| (run, job.clone())));
     }
+    let more = jobs.len().saturating_sub(ROWS);
     let told = jobs.into_iter().take(ROWS).enumerate();
-    future::join_all(told.map(|(n, (run, job))| async move {
+    let rows = future::join_all(told.map(|(n, (run, job))| async move {
         let mut row = JobRow {
             name: short(&job.name),
             log: None,
@@ -344,7 +347,8 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Vec<(u64, JobRow)> {
         }
         (run, row)
     }))
-    .await
+    .await;
+    (rows, more)
 }
 
 fn run_row(run: Run) -> RunRow {
@@ -373,12 +377,20 @@ fn check_row(check: Check) -> CheckRow {
         CheckState::Pending => "pending",
         CheckState::Skipped => "skipped",
     };
-    CheckRow {
+    let mut row = CheckRow {
         context: short(&check.context),
         state: state.to_owned(),
         description: short(&check.description),
         url: check.url,
+    };
+    // Words can be done without, and half a link leads nowhere.
+    if reply::bytes(&row) > ROW {
+        row.description.clear();
     }
+    if reply::bytes(&row) > ROW {
+        row.url.clear();
+    }
+    row
 }
 
 fn short(text: &str) -> String {
@@ -417,6 +429,21 @@ mod tests {
             state,
             description: String::new(),
             url: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_row_stays_small_and_a_link_whole() {
+        for (description, url, kept) in [(20, 60, (20, 60)), (500, 60, (0, 60)), (500, 500, (0, 0))]
+        {
+            let row = check_row(Check {
+                context: "c".repeat(90),
+                description: "ä".repeat(description),
+                url: "u".repeat(url),
+                ..check(CheckState::Failure)
+            });
+            assert!(reply::bytes(&row) <= ROW);
+            assert_eq!((row.description.chars().count(), row.url.len()), kept);
         }
     }
 

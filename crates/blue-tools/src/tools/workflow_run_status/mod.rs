@@ -68,7 +68,7 @@ pub struct Output {
     /// Statuses, where runs do not tell it all
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRow>,
-    /// Runs and checks that found no place
+    /// Runs, checks and failed jobs that found no place
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
     /// The token may not read all checks
@@ -168,10 +168,21 @@ impl Tool for WorkflowRunStatus {
         let waited = (wait > 0).then(|| timer.elapsed().as_secs());
         let output = look::tell(&repo, seen, &of, waited).await;
         let state = output.state;
-        let mut reply = Reply::from(output).next_if(
-            state == State::Pending,
-            format!("Wait with workflow_run_status, {asked}wait_seconds 300"),
-        );
+        let silent = output
+            .runs
+            .iter()
+            .find(|run| run.state == "failure" && run.failed_jobs.is_empty())
+            .filter(|_| output.runs.len() > 1);
+        let see = silent.map(|run| {
+            let id = run.id;
+            format!("See the failed jobs of another run with workflow_run_status, run_id {id}")
+        });
+        let mut reply = Reply::from(output)
+            .next_if(see.is_some(), see.unwrap_or_default())
+            .next_if(
+                state == State::Pending,
+                format!("Wait with workflow_run_status, {asked}wait_seconds 300"),
+            );
         if let (State::Success, Some(number)) = (state, pr) {
             reply = reply.next(format!(
                 "Judge the pull request with pr_verify, index {number}"

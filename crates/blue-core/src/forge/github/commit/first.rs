@@ -33,6 +33,10 @@ impl GitHub {
         if opts.expected_head.is_some() {
             return Err(head_moved(&opts.branch, None));
         }
+        if let Some(base) = opts.base_that_is_missing() {
+            let what = format!("`{base}` of `{repo}`, which has no commit yet,");
+            return Err(self.not_found(what));
+        }
         // Refuses whatever needs a file that is there.
         let plan = Plan::make(self, &opts.changes, &Present::new())?;
         let Some(FileChange::Write { path, content, .. }) = opts.changes.first() else {
@@ -49,6 +53,7 @@ impl GitHub {
             sha: made.sha.0,
             html_url: made.html_url,
             branch_created: true,
+            first: true,
             unchanged: false,
             files: plan.written(),
         })

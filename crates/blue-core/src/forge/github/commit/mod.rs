@@ -16,10 +16,15 @@ use super::{
 };
 use crate::forge::{
     ConflictKind, ForgeError, Result,
-    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha},
+    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha, file_in_the_way},
     rest::Answer,
+    turns,
 };
 use plan::Plan;
+use tree::Present;
+
+/// How often a commit is built anew on a branch that others write to
+const REBUILDS: usize = 4;
 
 #[derive(Debug, Serialize)]
 struct NewCommit<'a> {
@@ -56,6 +61,13 @@ struct Start {
     fresh: bool,
 }
 
+/// A commit that came too late: what it was built on, and the refusal
+#[derive(Debug)]
+struct Late {
+    present: Present,
+    error: ForgeError,
+}
+
 impl GitHub {
     pub(super) async fn make_commit(
         &self,
@@ -63,31 +75,42 @@ impl GitHub {
         opts: &CommitOpts,
     ) -> Result<CommitOutcome> {
         check(opts)?;
+        let _turn = turns::take(self.rest.host(), repo, &opts.branch).await;
         // A branch that was not there a moment ago is not looked up: GitHub refuses to make it twice.
         let may_be_new = opts.base.is_some() && opts.expected_head.is_none();
         if may_be_new && self.recent.lacks_branch(repo, &opts.branch) {
-            match self.commit_on(repo, opts, true).await {
+            match self.build(repo, opts, true, &mut None).await {
                 // It may have come meanwhile, and then it is what counts.
-                Err(
+                Ok(None)
+                | Err(
                     ForgeError::Conflict { .. }
                     | ForgeError::NotFound { .. }
                     | ForgeError::Invalid { .. },
                 ) => {}
-                other => return other,
+                Ok(Some(outcome)) => return Ok(outcome),
+                Err(error) => return Err(error),
             }
         }
-        self.commit_on(repo, opts, false).await
+        let mut late = None;
+        for _ in 0..REBUILDS {
+            if let Some(outcome) = self.build(repo, opts, false, &mut late).await? {
+                return Ok(outcome);
+            }
+        }
+        Err(late.map_or_else(|| head_moved(&opts.branch, None), |late| late.error))
     }
 
-    /// Commit on top of the branch, or of its base where the branch `is_new`
-    async fn commit_on(
+    /// Build the commit on the branch as it is now, or on its base where the branch `is_new`;
+    /// `None` when another writer was faster
+    async fn build(
         &self,
         repo: &RepoId,
         opts: &CommitOpts,
         is_new: bool,
-    ) -> Result<CommitOutcome> {
+        late: &mut Option<Late>,
+    ) -> Result<Option<CommitOutcome>> {
         let Some(start) = self.start(repo, opts, is_new).await? else {
-            return self.first_commit(repo, opts).await;
+            return self.first_commit(repo, opts).await.map(Some);
         };
         if let Some(expected) = &opts.expected_head
             && *expected != start.commit
@@ -98,32 +121,42 @@ impl GitHub {
             Some(tree) => tree.clone(),
             None => self.tree_of(repo, &start.commit).await?,
         };
-        let present = self
-            .entries_at(repo, &base_tree, &paths(&opts.changes))
-            .await?;
+        let paths = paths(&opts.changes);
+        let present = self.entries_at(repo, &base_tree, &paths).await?;
         let plan = Plan::make(self, &opts.changes, &present)?;
+        // The other writer's file is not overwritten unseen.
+        if let Some(late) = late.take_if(|late| !same_files(&late.present, &present, &paths)) {
+            return Err(late.error);
+        }
         if plan.is_empty() {
-            return self.unchanged(repo, opts, start, plan).await;
+            return self.unchanged(repo, opts, start, plan).await.map(Some);
         }
         let tree = self.write_tree(repo, &plan, Some(&base_tree)).await?;
         if tree == base_tree {
-            return self.unchanged(repo, opts, start, plan).await;
+            return self.unchanged(repo, opts, start, plan).await.map(Some);
         }
         let made = self
             .write_commit(repo, &opts.message, &tree, &[&start.commit])
             .await?;
-        self.publish(repo, &opts.branch, &start, &made.sha.0)
-            .await?;
+        match self.publish(repo, &opts.branch, &start, &made.sha.0).await {
+            Ok(()) => {}
+            Err(error) if opts.expected_head.is_none() && has_moved(&error) => {
+                *late = Some(Late { present, error });
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
         self.recent
             .saw_commit(&made.sha.0, vec![start.commit.clone()]);
         self.recent.saw_branch(repo, &opts.branch);
-        Ok(CommitOutcome {
+        Ok(Some(CommitOutcome {
             sha: made.sha.0,
             html_url: made.html_url,
             branch_created: start.fresh,
+            first: false,
             unchanged: false,
             files: plan.written(),
-        })
+        }))
     }
 
     async fn tree_of(&self, repo: &RepoId, commit: &Sha) -> Result<Sha> {
@@ -185,6 +218,7 @@ impl GitHub {
             html_url: self.web_url(repo, &format!("commit/{}", start.commit)),
             sha: start.commit,
             branch_created: start.fresh,
+            first: false,
             unchanged: true,
             files: plan.written(),
         })
@@ -289,6 +323,26 @@ fn head_moved(branch: &str, current: Option<Sha>) -> ForgeError {
     }
 }
 
+/// The branch is there, with commits that were not seen
+fn has_moved(error: &ForgeError) -> bool {
+    matches!(
+        error,
+        ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved { current: Some(_) },
+            ..
+        }
+    )
+}
+
+/// Whether the same is at each path in both
+fn same_files(one: &Present, other: &Present, paths: &[&str]) -> bool {
+    let at = |present: &Present, path: &str| {
+        let entry = present.get(path)?;
+        Some((entry.mode.clone(), entry.sha().clone()))
+    };
+    paths.iter().all(|path| at(one, path) == at(other, path))
+}
+
 /// What makes no sense on any branch
 fn check(opts: &CommitOpts) -> Result<()> {
     let invalid = |message: String| {
@@ -314,7 +368,10 @@ fn check(opts: &CommitOpts) -> Result<()> {
             return invalid(format!("`{path}` is changed twice"));
         }
     }
-    Ok(())
+    match file_in_the_way(&opts.changes) {
+        Some((file, below)) => Err(ForgeError::file_and_directory(file, below)),
+        None => Ok(()),
+    }
 }
 
 fn paths(changes: &[FileChange]) -> Vec<&str> {

@@ -92,7 +92,11 @@ impl Plan {
     }
 
     fn delete(&mut self, place: &Place<'_>, path: &str, expect: &Expect) -> Result<()> {
-        let current = place.file(path)?;
+        // A submodule can go too, as on the other forges.
+        let current = match place.present.get(path) {
+            Some(entry) if entry.kind == "commit" => Some((entry.sha(), entry.mode.as_str())),
+            _ => place.file(path)?,
+        };
         expect.hold(path, current.map(|c| c.0))?;
         let Some((_, mode)) = current else {
             return Err(place.forge.not_found(format!("file `{path}`")));

@@ -16,6 +16,8 @@ use crate::forge::{
 /// Text up to this size goes into the request for the tree itself: each blob is a request more,
 /// and GitHub allows few that create something
 const INLINE: usize = 256 * 1024;
+/// Mode of what lies in another repository
+const SUBMODULE: &str = "160000";
 /// Requests at once for directories
 const AT_ONCE: usize = 4;
 
@@ -164,7 +166,11 @@ impl GitHub {
             tree.push(NewEntry {
                 path: &step.path,
                 mode: &step.mode,
-                kind: "blob",
+                kind: if step.mode == SUBMODULE {
+                    "commit"
+                } else {
+                    "blob"
+                },
                 what,
             });
         }

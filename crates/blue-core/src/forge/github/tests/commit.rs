@@ -6,6 +6,8 @@ const BRANCH: &str = "GET /repos/o/r/branches/main";
 const MOVE: &str = "PATCH /repos/o/r/git/refs/heads/main";
 const TREES: &str = "POST /repos/o/r/git/trees";
 const COMMITS: &str = "POST /repos/o/r/git/commits";
+/// Another tree
+const E: &str = "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 fn id(content: &[u8]) -> Sha {
     blob_id(content, ObjectFormat::Sha1)
@@ -197,6 +199,69 @@ async fn a_branch_that_moved_is_a_conflict() {
 }
 
 #[tokio::test]
+async fn a_submodule_can_be_deleted() {
+    let fake = world().await;
+    let gone = FileChange::Delete {
+        path: "sub".to_owned(),
+        expect: Expect::Blob(sha(D)),
+    };
+    commit(&fake, &opts(vec![gone])).await.unwrap();
+    let row = json!({"path": "sub", "mode": "160000", "type": "commit", "sha": null});
+    assert_eq!(fake.sent(TREES)["tree"], json!([row]));
+}
+
+/// As often as `commit` was sent
+fn times(fake: &Fake, call: &str) -> usize {
+    fake.calls().iter().filter(|seen| *seen == call).count()
+}
+
+#[tokio::test]
+async fn a_commit_that_came_too_late_is_built_again_where_its_files_are_the_same() {
+    let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
+    let late = || message(422, "Update is not a fast forward");
+    let theirs = |fake: &Fake, blob: &Sha| {
+        fake.on(TIP, [tip(A), tip(C)]);
+        let tree = json!({"tree": {"sha": E}});
+        fake.json(&format!("GET /repos/o/r/git/commits/{C}"), &tree);
+        let entries = json!({"tree": [
+            {"path": "a.txt", "mode": "100644", "type": "blob", "sha": blob.as_str(), "size": 3},
+            {"path": "theirs.txt", "mode": "100644", "type": "blob", "sha": D, "size": 3},
+        ]});
+        fake.json(&format!("GET /repos/o/r/git/trees/{E}"), &entries);
+    };
+    let fake = world().await;
+    theirs(&fake, &id(b"old"));
+    let moved = json_reply(200, &git_ref("refs/heads/main", "commit", D));
+    fake.on(MOVE, [late(), moved]);
+    let wanted = opts(vec![write("a.txt", b"new")]);
+    let done = commit(&fake, &wanted).await.unwrap();
+    assert_eq!((done.sha, done.branch_created), (sha(D), false));
+    let parents: Vec<_> = fake
+        .seen()
+        .into_iter()
+        .filter(|s| s.call == COMMITS)
+        .collect();
+    let parents: Vec<_> = parents.iter().map(|s| &s.body["parents"][0]).collect();
+    assert_eq!(parents, [A, C]);
+
+    // The file that is to be written is another by now.
+    let fake = world().await;
+    theirs(&fake, &sha(D));
+    fake.on(MOVE, [late()]);
+    let error = commit(&fake, &wanted).await.unwrap_err();
+    assert!(error.to_string().contains("has moved"), "{error}");
+    assert_eq!(times(&fake, MOVE), 1);
+
+    // Somebody is always faster.
+    let fake = world().await;
+    theirs(&fake, &id(b"old"));
+    fake.on(MOVE, [late()]);
+    let error = commit(&fake, &wanted).await.unwrap_err();
+    assert!(error.to_string().contains("has moved"), "{error}");
+    assert_eq!(times(&fake, MOVE), 4);
+}
+
+#[tokio::test]
 async fn a_protected_branch_speaks_in_its_own_words() {
     let fake = world().await;
     let words = "Repository rule violations found Changes must be made through a pull request.";
@@ -253,6 +318,8 @@ async fn what_makes_no_sense_is_refused_before_anything_is_written() {
         vec![write("a//b", b"")],
         vec![write(".git/config", b"")],
         vec![write("a.txt", b"1"), write("a.txt", b"2")],
+        vec![write("n", b"1"), write("n/q", b"2")],
+        vec![rename("a.txt", "n/q"), write("n", b"2")],
         vec![write("d", b"a directory")],
         vec![write("sub", b"a submodule")],
         vec![write("a.txt/below", b"a file above")],

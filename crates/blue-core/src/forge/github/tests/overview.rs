@@ -72,3 +72,55 @@ async fn a_branch_that_is_not_there_is_an_error_but_for_an_empty_repository() {
     let found = github(&fake).overview(&repo(), Some("x")).await.unwrap();
     assert!(found.repository.empty && found.tip.is_none());
 }
+
+#[tokio::test]
+async fn lists_that_are_cut_have_a_total() {
+    let fake = Fake::start().await;
+    start(&fake, "main", &json!([]));
+    let page = |path: &str, per_page: u32, row: &Value, last: u32| {
+        let state = if path == "pulls" { "state=open&" } else { "" };
+        let link =
+            format!("<http://x/?page=2>; rel=\"next\", <http://x/?page={last}>; rel=\"last\"");
+        fake.on(
+            &format!("GET /repos/o/r/{path}?{state}page=1&per_page={per_page}"),
+            [json_reply(200, &json!([row])).with("link", &link)],
+        );
+    };
+    page("branches", 100, &branch("main", false), 3);
+    page("branches", 1, &branch("main", false), 234);
+    page("pulls", 50, &pull(&json!({})), 2);
+    page("pulls", 1, &pull(&json!({})), 77);
+    fake.json("GET /repos/o/r/rules/branches/main", &json!([]));
+    fake.on(
+        "GET /repos/o/r/branches/main/protection",
+        [message(404, "Branch not protected")],
+    );
+    let found = github(&fake).overview(&repo(), None).await.unwrap();
+    assert_eq!(found.branches.total, Some(234));
+    assert_eq!(found.prs.unwrap().total, Some(77));
+}
+
+#[tokio::test]
+async fn pull_requests_are_off_only_where_nothing_says_otherwise() {
+    for (told, off) in [
+        (json!(null), true),
+        (json!(false), true),
+        (json!(true), false),
+    ] {
+        let fake = Fake::start().await;
+        start(&fake, "main", &json!([branch("main", false)]));
+        fake.json(
+            "GET /repos/o/r",
+            &json!({"name": "r", "owner": {"login": "o"}, "default_branch": "main",
+                "has_pull_requests": told}),
+        );
+        fake.on("GET /repos/o/r/pulls", [message(404, "Not Found")]);
+        fake.json("GET /repos/o/r/rules/branches/main", &json!([]));
+        fake.on(
+            "GET /repos/o/r/branches/main/protection",
+            [message(404, "Branch not protected")],
+        );
+        let found = github(&fake).overview(&repo(), None).await;
+        assert_eq!(found.is_ok_and(|found| found.prs.is_none()), off, "{told}");
+    }
+}
