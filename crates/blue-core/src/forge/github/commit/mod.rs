@@ -200,7 +200,7 @@ impl GitHub {
             Ok(answer) if answer.status.is_success() => Ok(()),
             Ok(answer) => Err(self.why_not_moved(repo, branch, answer).await),
             // The answer was lost, which says nothing about the branch.
-            Err(error @ ForgeError::Unreachable { .. }) => {
+            Err(error @ (ForgeError::Unreachable { .. } | ForgeError::NoAnswer { .. })) => {
                 match self.branch_tip(repo, branch).await {
                     Ok(Tip::At(tip)) if tip == *new => Ok(()),
                     _ => Err(error),
