@@ -319,6 +319,7 @@ mod tests {
         let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "file_read", "arguments": arguments}});
         let request = Request::post("/mcp")
+            .header(header::HOST, "broker.example")
             .header(header::CONTENT_TYPE, "application/json")
             .body(Body::from(call.to_string()))
             .unwrap();
