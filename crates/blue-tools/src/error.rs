@@ -17,7 +17,7 @@ use blue_core::{
     git::GitError,
     http::HttpError,
     project::ConfigError,
-    text::clean_line,
+    text::{clean_line, reveal},
 };
 
 type Source = Box<dyn Error + Send + Sync>;
@@ -35,6 +35,7 @@ pub enum ErrorCode {
     Archived,
     RateLimited,
     Unreachable,
+    NoAnswer,
     TooLarge,
     TokenHost,
     ReadOnly,
@@ -63,6 +64,7 @@ impl ErrorCode {
         Self::Archived,
         Self::RateLimited,
         Self::Unreachable,
+        Self::NoAnswer,
         Self::TooLarge,
         Self::TokenHost,
         Self::ReadOnly,
@@ -106,6 +108,10 @@ impl ErrorCode {
             Self::Archived => ("archived", "the repository is archived"),
             Self::RateLimited => ("rate_limited", "the forge allows no more requests for now"),
             Self::Unreachable => ("unreachable", "no connection to the forge"),
+            Self::NoAnswer => (
+                "no_answer",
+                "the forge was asked, but did not answer; a change may have been made",
+            ),
             Self::TooLarge => ("too_large", "the answer is larger than Blue takes"),
             Self::TokenHost => ("token_host", "the token belongs to another host"),
             Self::ReadOnly => ("read_only", "only reading is allowed"),
@@ -186,7 +192,8 @@ impl ToolError {
     pub fn json(&self) -> serde_json::Value {
         let mut object = serde_json::json!({
             "code": self.code.as_str(),
-            "message": clean_line(&self.message),
+            // It may name what only looks like something else.
+            "message": clean_line(&reveal(&self.message)),
             "hint": self.hint,
             "retryable": self.retryable,
             "forge_status": self.forge_status,
@@ -253,10 +260,11 @@ impl From<ForgeError> for ToolError {
 impl From<HttpError> for ToolError {
     fn from(error: HttpError) -> Self {
         let (code, hint) = match &error {
-            HttpError::Unreachable { host, .. }
-            | HttpError::Timeout { host, .. }
-            | HttpError::Broken { host, .. } => {
+            HttpError::Unreachable { host, .. } => {
                 (ErrorCode::Unreachable, Some(unreachable_hint(host)))
+            }
+            HttpError::Timeout { .. } | HttpError::Broken { .. } => {
+                (ErrorCode::NoAnswer, Some(no_answer_hint(false).to_owned()))
             }
             HttpError::RateLimited { .. } => (ErrorCode::RateLimited, None),
             HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, Some(plain_hint())),
@@ -265,7 +273,10 @@ impl From<HttpError> for ToolError {
             HttpError::ReadOnly { .. } => (ErrorCode::ReadOnly, None),
             HttpError::Setup { .. } => (ErrorCode::Config, Some(setup_hint())),
         };
-        let retryable = matches!(code, ErrorCode::Unreachable | ErrorCode::RateLimited);
+        let retryable = matches!(
+            code,
+            ErrorCode::Unreachable | ErrorCode::NoAnswer | ErrorCode::RateLimited
+        );
         Self {
             retryable,
             ..Self::of(code, error).hinted(hint)
@@ -342,6 +353,17 @@ impl From<TokenError> for ToolError {
     fn from(error: TokenError) -> Self {
         let (code, hint) = match error {
             TokenError::Hosts(error) => return error.into(),
+            TokenError::Refused {
+                ref host,
+                ref bound,
+                ..
+            } if bound.is_empty() => (
+                ErrorCode::TokenHost,
+                format!(
+                    "who runs Blue decides where it goes first: with `blue forge trust {host}`, or by \
+                     naming its host in `FORGEJO_URL`, `GITEA_URL` or `GITHUB_SERVER_URL`"
+                ),
+            ),
             TokenError::Refused {
                 ref host, ref by, ..
             } => (
@@ -456,6 +478,7 @@ fn forge_code(error: &ForgeError) -> ErrorCode {
         ForgeError::Archived { .. } => ErrorCode::Archived,
         ForgeError::RateLimited { .. } => ErrorCode::RateLimited,
         ForgeError::Unreachable { .. } => ErrorCode::Unreachable,
+        ForgeError::NoAnswer { .. } => ErrorCode::NoAnswer,
         ForgeError::TooLarge { .. } => ErrorCode::TooLarge,
         ForgeError::TokenHost { .. } => ErrorCode::TokenHost,
         ForgeError::ReadOnly { .. } => ErrorCode::ReadOnly,
@@ -480,12 +503,13 @@ fn forge_hint(error: &ForgeError) -> Option<String> {
         ForgeError::Archived { .. } => "unarchive the repository first, or use another one",
         ForgeError::RateLimited { retry_after, .. } => return Some(rate_hint(*retry_after)),
         ForgeError::Unreachable { host, .. } => return Some(unreachable_hint(host.as_str())),
+        ForgeError::NoAnswer { write, .. } => no_answer_hint(*write),
         ForgeError::TooLarge { .. } => return Some(too_large_hint()),
         ForgeError::TokenHost { host, .. } => return Some(trust_hint(host.as_str())),
         ForgeError::NotAllowed(_) => NOT_ALLOWED_HINT,
         ForgeError::Moved { to, .. } => {
             return Some(format!(
-                "use `{to}`, and update the remote with `git remote set-url`"
+                "use {to}, and update the remote with `git remote set-url`"
             ));
         }
         ForgeError::Unexpected { .. } if error.retryable() => {
@@ -557,6 +581,12 @@ const GIT_URL_HINT: &str = "a git URL is like `https://host/owner/repo`, `ssh://
 
 fn rate_hint(after: Option<Duration>) -> String {
     match after {
+        Some(wait) if wait > Duration::from_hours(24) => {
+            "it says to wait for more than a day; ask who runs it".to_owned()
+        }
+        Some(wait) if wait > Duration::from_mins(2) => {
+            format!("try again in {} minutes", wait.as_secs().div_ceil(60))
+        }
         Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
         None => "wait a while; `blue forge status` shows what is left".to_owned(),
     }
@@ -591,6 +621,14 @@ fn unreachable_hint(host: &str) -> String {
         "is `{host}` spelled right and running? behind a proxy set `HTTPS_PROXY`, with a private \
          certificate `BLUE_CA_FILE`"
     )
+}
+
+fn no_answer_hint(write: bool) -> &'static str {
+    if write {
+        "it may have been done all the same: look at what is there before trying again"
+    } else {
+        "try again; if it stays, the forge or a proxy before it has trouble"
+    }
 }
 
 fn too_large_hint() -> String {
@@ -776,6 +814,26 @@ mod tests {
                 true,
             ),
             (
+                ForgeError::NoAnswer {
+                    host: host(),
+                    write: true,
+                    source: "broke off".into(),
+                },
+                "no_answer",
+                Some("look at what is there before"),
+                false,
+            ),
+            (
+                ForgeError::NoAnswer {
+                    host: host(),
+                    write: false,
+                    source: "broke off".into(),
+                },
+                "no_answer",
+                Some("try again"),
+                true,
+            ),
+            (
                 ForgeError::TooLarge {
                     host: host(),
                     limit: 1,
@@ -811,11 +869,11 @@ mod tests {
             (
                 ForgeError::Moved {
                     what: said(),
-                    to: "alice/new".to_owned(),
+                    to: "`alice/new`".to_owned(),
                     status: None,
                 },
                 "moved",
-                Some("`alice/new`"),
+                Some("use `alice/new`, and"),
                 false,
             ),
             (unexpected(418), "unexpected_answer", None, false),

@@ -1,6 +1,6 @@
 //! What a person is shown, before it has a width and colours
 
-use blue_core::text::clean_line;
+use blue_core::text::{clean_line, reveal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -29,6 +29,11 @@ impl Cell {
             style,
             link: None,
         }
+    }
+
+    /// A name, path or reference: what cannot be seen in it is written out
+    pub fn name(text: &str, style: Style) -> Self {
+        Self::new(&reveal(text), style)
     }
 
     #[must_use]

@@ -6,7 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::{ErrorCode, Page, ToolError};
 
-/// Largest answer, as compact JSON
+/// Largest answer, counted as [`bytes`] does
+///
+/// An MCP client gets it twice, as an object and as that object's text, and shows one of them to its
+/// model. The text is the larger: what is counted is its bytes on the wire, escapes and all, so each
+/// copy is within this, and a whole result within twice that and its envelope.
 pub const MAX_BYTES: usize = 60_000;
 /// Most advice in one answer
 const MAX_STEPS: usize = 5;
@@ -76,7 +80,7 @@ impl<T: Serialize> Reply<T> {
         if !self.next_steps.is_empty() {
             fields.insert("next_steps".to_owned(), self.next_steps.clone().into());
         }
-        fields.values_mut().for_each(clean);
+        fields.iter_mut().for_each(|(key, value)| clean(key, value));
         let size = bytes(&fields);
         if size > MAX_BYTES {
             return Err(ToolError::new(
@@ -89,12 +93,15 @@ impl<T: Serialize> Reply<T> {
     }
 }
 
-/// Size as compact JSON
+/// Size as compact JSON that is put into a JSON string, where each quote and backslash is two bytes
 pub fn bytes(value: &impl Serialize) -> usize {
-    serde_json::to_vec(value).map_or(usize::MAX, |text| text.len())
+    serde_json::to_vec(value).map_or(usize::MAX, |text| {
+        let escaped = text.iter().filter(|byte| matches!(byte, b'"' | b'\\'));
+        text.len() + escaped.count()
+    })
 }
 
-/// Keep as many rows as fit into `budget` bytes of compact JSON; how many were left out
+/// Keep as many rows as fit into `budget` of [`bytes`]; how many were left out
 pub fn fit<T: Serialize>(rows: &mut Vec<T>, budget: usize) -> usize {
     let mut used = 0;
     let fits = rows
@@ -109,17 +116,23 @@ pub fn fit<T: Serialize>(rows: &mut Vec<T>, budget: usize) -> usize {
     cut
 }
 
+/// Fields with what people wrote for people; the rest are names, or texts that name something
+const PROSE: &[&str] = &["content", "description", "log", "open", "title"];
+
 /// What a forge sends is data: nothing hidden may reach a model or a terminal
-fn clean(value: &mut Value) {
+///
+/// From prose it is taken out. In a name it is written out: without it, it would be another's name.
+fn clean(key: &str, value: &mut Value) {
     match value {
         Value::String(text) => {
-            let cleaned = text::clean(text);
-            if cleaned.len() != text.len() {
-                *text = cleaned;
-            }
+            *text = if PROSE.contains(&key) {
+                text::clean(text)
+            } else {
+                text::reveal(text)
+            };
         }
-        Value::Array(items) => items.iter_mut().for_each(clean),
-        Value::Object(fields) => fields.values_mut().for_each(clean),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(key, item)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| clean(key, value)),
         _ => {}
     }
 }
@@ -138,14 +151,15 @@ mod tests {
     fn an_answer_is_flat_and_has_nothing_hidden() {
         let reply = Reply::from(Out {
             title: "a\u{200b}b\u{1b}[1m".to_owned(),
-            rows: vec!["one\ntwo\u{202e}".to_owned()],
+            rows: vec!["main".to_owned(), "ma\u{200b}in".to_owned()],
         })
-        .next("Merge with pr_merge");
+        .next("Merge `ma\u{200b}in` with pr_merge");
         let json = Value::Object(reply.json().unwrap());
         assert_eq!(
             json,
             serde_json::json!({
-                "title": "ab[1m", "rows": ["one\ntwo"], "next_steps": ["Merge with pr_merge"]
+                "title": "ab[1m", "rows": ["main", r"ma\u{200b}in"],
+                "next_steps": [r"Merge `ma\u{200b}in` with pr_merge"]
             })
         );
     }
@@ -161,8 +175,15 @@ mod tests {
         }
         assert_eq!(reply.next_steps.len(), MAX_STEPS);
         assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
-        let cut = fit(&mut reply.result.rows, 10_030);
+        let cut = fit(&mut reply.result.rows, 10_050);
         assert_eq!((reply.result.rows.len(), cut), (10, 70));
         assert!(reply.json().is_ok());
+    }
+
+    #[test]
+    fn an_answer_is_counted_as_it_is_sent() {
+        let out = serde_json::json!({"text": "a \"quoted\" line\n\tand a \\"});
+        let sent = serde_json::to_string(&out.to_string()).unwrap();
+        assert_eq!(bytes(&out), sent.len() - 2);
     }
 }

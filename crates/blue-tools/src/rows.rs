@@ -26,7 +26,7 @@ impl BranchRow {
 
     pub fn cells(&self) -> Vec<Cell> {
         vec![
-            Cell::from(&self.name),
+            Cell::name(&self.name, Style::Plain),
             Cell::new(short(&self.sha), Style::Dim),
         ]
     }
@@ -75,8 +75,8 @@ impl PrRow {
         vec![
             Cell::new(&format!("#{}", self.number), Style::Bold).linked(&self.html_url),
             Cell::from(&self.whole_title),
-            Cell::from(&self.head_branch),
-            Cell::from(&self.base_branch),
+            Cell::name(&self.head_branch, Style::Plain),
+            Cell::name(&self.base_branch, Style::Plain),
             Cell::new(state, style),
         ]
     }

@@ -45,7 +45,7 @@ fn run(cli: Cli, mut env: Env, screen: Screen) -> Result<(), Stop> {
     if let Some(dir) = &cli.global.cwd {
         env.enter(dir)?;
     }
-    telemetry::init(&env, cli.global.verbose, screen, cli.call.is_server())?;
+    telemetry::init(&env, cli.global.verbose, screen, cli.call.logs())?;
     let screen = if env.log().is_some() || cli.global.verbose > 0 {
         screen.still()
     } else {

@@ -1,4 +1,4 @@
-//! Logs on stderr, and only when asked for
+//! Logs on stderr
 
 use std::str::FromStr as _;
 
@@ -9,9 +9,29 @@ use tracing_subscriber::{
 
 use crate::{env::Env, render::Screen};
 
-/// Start logging if `BLUE_LOG` or `-v` says so; a server logs in any case, one JSON object a line
-pub(crate) fn init(env: &Env, verbose: u8, screen: Screen, server: bool) -> Result<(), ToolError> {
-    let asked = level(verbose).or(server.then_some("warn,blue=info,blue_broker=info"));
+/// What is logged where neither `BLUE_LOG` nor `-v` says so
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unasked {
+    /// A command says on its own what there is to say
+    Nothing,
+    /// `blue mcp` has no other way to tell its user something, such as where a token belongs now
+    Warnings,
+    /// A service, one JSON object a line
+    Service,
+}
+
+/// Start logging, as far as it is wanted
+pub(crate) fn init(
+    env: &Env,
+    verbose: u8,
+    screen: Screen,
+    unasked: Unasked,
+) -> Result<(), ToolError> {
+    let asked = level(verbose).or(match unasked {
+        Unasked::Nothing => None,
+        Unasked::Warnings => Some("warn"),
+        Unasked::Service => Some("warn,blue=info,blue_broker=info"),
+    });
     let Some(wanted) = env.log().or_else(|| asked.map(str::to_owned)) else {
         return Ok(());
     };
@@ -23,7 +43,7 @@ pub(crate) fn init(env: &Env, verbose: u8, screen: Screen, server: bool) -> Resu
         .with_source(source)
         .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
     })?;
-    if server {
+    if unasked == Unasked::Service {
         let lines = tracing_subscriber::fmt::layer()
             .json()
             .flatten_event(true)

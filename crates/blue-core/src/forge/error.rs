@@ -78,6 +78,14 @@ pub enum ForgeError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The request was sent, and no whole answer came; a write may have been done all the same
+    #[error("{host} was asked{}, but its answer did not come", if *.write { " to change something" } else { "" })]
+    NoAnswer {
+        host: Host,
+        write: bool,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The answer is larger than Blue takes
     #[error("the answer of {host} is larger than {limit} bytes")]
     TooLarge { host: Host, limit: u64 },
@@ -182,6 +190,7 @@ impl ForgeError {
             Self::Unauthorized { .. } => Some(401),
             Self::RateLimited { status, .. } | Self::Unexpected { status, .. } => Some(*status),
             Self::Unreachable { .. }
+            | Self::NoAnswer { .. }
             | Self::TooLarge { .. }
             | Self::TokenHost { .. }
             | Self::ReadOnly { .. }
@@ -242,6 +251,8 @@ impl ForgeError {
     pub fn retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Unreachable { .. } => true,
+            // Done twice, a write can do harm.
+            Self::NoAnswer { write, .. } => !write,
             Self::NotMergeable { reason, .. } => *reason == MergeBlock::Checking,
             Self::Unexpected { status, .. } => matches!(status, 502..=504),
             _ => false,

@@ -19,14 +19,15 @@ blue_testkit::on_every_forge![
     a_hiccup_is_read_over,
     a_write_is_not_repeated,
     a_lasting_outage_is_told,
-    a_dropped_connection_is_unreachable,
+    a_dropped_connection_is_no_answer,
     a_cut_answer_is_no_answer,
+    a_write_whose_answer_is_lost_may_have_been_done,
     a_short_wait_is_waited,
     a_long_wait_is_told,
     a_write_that_is_limited_is_told,
     a_page_that_fails_fails_the_list,
     a_merge_whose_answer_is_lost_is_merged,
-    an_answer_that_is_too_slow_is_unreachable,
+    an_answer_that_is_too_slow_is_no_answer,
     links_to_another_host_are_not_followed,
 ];
 
@@ -84,13 +85,13 @@ async fn a_lasting_outage_is_told(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn a_dropped_connection_is_unreachable(cx: Cx) -> Result<()> {
+async fn a_dropped_connection_is_no_answer(cx: Cx) -> Result<()> {
     let cx = cx.faulty()?;
     let (forge, repo) = cx.start().await?;
     fault(&cx, &repo, "GET", "*", json!({"drop": true})).await?;
     refused!(
         forge.get_branch(&repo.id, "main").await,
-        ForgeError::Unreachable { .. }
+        ForgeError::NoAnswer { write: false, .. }
     );
     Ok(())
 }
@@ -103,12 +104,29 @@ async fn a_cut_answer_is_no_answer(cx: Cx) -> Result<()> {
         forge
             .read_file(&repo.id, "README.md", Some("main"), WHOLE)
             .await,
-        ForgeError::Unreachable { .. }
+        ForgeError::NoAnswer { write: false, .. }
     );
     refused!(
         forge.all_branches(&repo.id).await,
-        ForgeError::Unreachable { .. }
+        ForgeError::NoAnswer { write: false, .. }
     );
+    Ok(())
+}
+
+async fn a_write_whose_answer_is_lost_may_have_been_done(cx: Cx) -> Result<()> {
+    let cx = cx.faulty()?;
+    let (forge, repo) = cx.start().await?;
+    fault(&cx, &repo, "POST", "*", json!({"truncate": 10})).await?;
+    let error = forge
+        .create_branch(&repo.id, "topic", "main")
+        .await
+        .expect_err("the answer was cut");
+    assert!(!error.retryable(), "{error:?}");
+    refused!(
+        Err::<(), _>(error),
+        ForgeError::NoAnswer { write: true, .. }
+    );
+    assert_eq!(forge.get_branch(&repo.id, "topic").await?.name, "topic");
     Ok(())
 }
 
@@ -201,7 +219,7 @@ async fn a_merge_whose_answer_is_lost_is_merged(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-async fn an_answer_that_is_too_slow_is_unreachable(cx: Cx) -> Result<()> {
+async fn an_answer_that_is_too_slow_is_no_answer(cx: Cx) -> Result<()> {
     let cx = cx.faulty()?;
     let (_, repo) = cx.start().await?;
     fault(&cx, &repo, "GET", "*", json!({"delay_ms": 20_000})).await?;
@@ -212,7 +230,7 @@ async fn an_answer_that_is_too_slow_is_unreachable(cx: Cx) -> Result<()> {
     let forge = cx.forge_with(Some(&repo.owner.token), http);
     refused!(
         forge.get_branch(&repo.id, "main").await,
-        ForgeError::Unreachable { .. }
+        ForgeError::NoAnswer { write: false, .. }
     );
     Ok(())
 }

@@ -133,7 +133,7 @@ impl Tool for DirList {
                 _ => String::new(),
             };
             vec![
-                Cell::new(&name, style),
+                Cell::name(&name, style),
                 Cell::from(entry.kind.as_str()),
                 Cell::from(size),
                 Cell::new(&entry.sha[..entry.sha.len().min(10)], Style::Dim),

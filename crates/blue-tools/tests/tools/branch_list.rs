@@ -8,6 +8,7 @@ use crate::desk::{self, Desk};
 
 blue_testkit::on_every_forge![
     branches_come_with_their_commits,
+    a_name_that_only_looks_like_another_is_told_apart,
     pages_follow_each_other,
     names_that_are_too_long_are_cut_and_told,
     an_empty_repository_has_none,
@@ -26,6 +27,41 @@ async fn branches_come_with_their_commits(cx: Cx) -> Result<()> {
     );
     assert_eq!(answer.get("next_page"), None);
     assert_eq!(answer.get("next_steps"), None);
+    Ok(())
+}
+
+/// Who may push could pose as `main` otherwise
+async fn a_name_that_only_looks_like_another_is_told_apart(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let (posing, shown) = ("ma\u{200b}in", r"ma\u{200b}in");
+    let write = json!({"branch": posing, "message": "m", "files":
+        [{"path": "evil\u{200b}name.txt", "content": "x"}]});
+    let answer = desk.call("file_write_branch", write).await?;
+    assert_eq!(answer["branch"], shown, "{answer}");
+    let answer = desk.call("branch_list", json!({})).await?;
+    let rows = answer["branches"].as_array().unwrap();
+    let mut names: Vec<_> = rows.iter().map(|row| row["name"].clone()).collect();
+    names.sort_by_key(ToString::to_string);
+    assert_eq!(names, [shown, "main"]);
+    let answer = desk.call("dir_list", json!({"ref": posing})).await?;
+    let listed = answer["entries"].to_string();
+    assert!(listed.contains(r"evil\\u{200b}name.txt"), "{listed}");
+    cx.lab.pr(&repo, posing, "main", "t\u{200b}itle").await?;
+    let answer = desk.call("pr_list", json!({})).await?;
+    let row = &answer["prs"][0];
+    assert_eq!(
+        (&row["head_branch"], &row["title"]),
+        (&json!(shown), &json!("title"))
+    );
+    // Sent back as it was shown, it is nothing that there is.
+    let error = desk.refused("dir_list", json!({"ref": shown})).await;
+    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+    let force = json!({"branch": shown, "force": true});
+    let error = desk.refused("branch_delete", force).await;
+    assert!(
+        matches!(error.code, ErrorCode::NotFound | ErrorCode::Invalid),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -64,14 +64,16 @@ const LAST: Duration = Duration::from_secs(2);
 
 /// Runs until its client goes away; the runtime is its own, since stdio needs a single thread
 pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
+    // Lists are written with a blank after the comma, too.
+    let words = |list: &[String]| list.iter().map(|word| word.trim().to_owned()).collect();
     let choice = Choice {
-        tools: args.tools.clone(),
-        sets: args.toolset.clone(),
-        exclude: args.exclude.clone(),
+        tools: words(&args.tools),
+        sets: words(&args.toolset),
+        exclude: words(&args.exclude),
         read_only: args.limits.read_only,
     };
     let toolbox = Toolbox::new(tools::ALL, &choice)?;
-    let calls = open(cx, &args.limits)?;
+    let calls = open(cx, &args.limits, false)?;
     let mut builder = match args.http {
         None => runtime::Builder::new_current_thread(),
         Some(_) => runtime::Builder::new_multi_thread(),

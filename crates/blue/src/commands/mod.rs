@@ -16,7 +16,7 @@ use clap::{ArgMatches, Args as _, FromArgMatches, Subcommand};
 
 pub(crate) use tools::{by_name, limits_after};
 
-use crate::{env::Env, render::Screen};
+use crate::{env::Env, render::Screen, telemetry::Unasked};
 
 /// Every command with a file of its own, in the order `--help` shows them
 #[derive(Debug, clap::Subcommand)]
@@ -40,9 +40,13 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// Whether it runs unseen for long, so that its log is all there is
-    pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Command(Command::Broker(args)) if args.serves())
+    /// What it logs unasked
+    pub(crate) fn logs(&self) -> Unasked {
+        match self {
+            Self::Command(Command::Broker(args)) if args.serves() => Unasked::Service,
+            Self::Command(Command::Mcp(_)) => Unasked::Warnings,
+            _ => Unasked::Nothing,
+        }
     }
 }
 

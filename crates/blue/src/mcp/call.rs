@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, pin::pin};
 
-use blue_tools::{AnyTool, Cx, ErrorCode, Progress, ToolError, reply::MAX_BYTES};
+use blue_tools::{AnyTool, Cx, ErrorCode, Progress, ToolError, reply};
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken},
@@ -40,12 +40,12 @@ pub(super) async fn run(
         peer: &context.peer,
         last: f64::NEG_INFINITY,
     };
-    let called_off = door::called_off(context);
+    let mut called_off = pin!(door::called_off(context));
     let mut called = pin!(tool.call_json(&cx, args));
     let outcome = loop {
         tokio::select! {
             // Dropping the call drops its requests to the forge.
-            () = called_off.cancelled() => {
+            () = &mut called_off => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
             outcome = &mut called => break outcome,
@@ -96,12 +96,12 @@ impl Teller<'_> {
 /// The object, and the same as text for clients that read nothing else
 fn succeeded(answer: Map<String, Value>) -> CallToolResult {
     let value = Value::Object(answer);
-    let text = value.to_string();
-    if text.len() > MAX_BYTES {
-        let message = format!("the answer has {} bytes, too many to be sent", text.len());
+    let size = reply::bytes(&value);
+    if size > reply::MAX_BYTES {
+        let message = format!("the answer has {size} bytes, too many to be sent");
         return failed(&ToolError::new(ErrorCode::TooLarge, message));
     }
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
     result.structured_content = Some(value);
     result
 }

@@ -153,7 +153,9 @@ impl ServerHandler for Server {
             let message = format!("the parameters of `{method}` cannot be read");
             return Err(ErrorData::invalid_params(message, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+        // Long enough for every method that there is.
+        let shown: String = method.chars().take(100).collect();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, shown, None))
     }
 
     // Not offered, so not there: an empty list would say that they are.

@@ -484,7 +484,11 @@ fn unsure(refusal: &Refusal) -> bool {
         refusal,
         // What moved the base may have been this very merge, done by somebody else.
         Refusal::BaseMoved(_)
-            | Refusal::Final(ForgeError::Unreachable { .. } | ForgeError::Unexpected { .. })
+            | Refusal::Final(
+                ForgeError::Unreachable { .. }
+                    | ForgeError::NoAnswer { .. }
+                    | ForgeError::Unexpected { .. }
+            )
     )
 }
 

@@ -107,8 +107,8 @@ pub struct RepoId {
 impl RepoId {
     pub fn parse(owner: &str, name: &str) -> Result<Self, BadName> {
         Ok(Self {
-            owner: segment(owner, "owner")?,
-            name: segment(name, "repository name")?,
+            owner: segment(owner, "an", "owner")?,
+            name: segment(name, "a", "repository name")?,
         })
     }
 
@@ -127,18 +127,18 @@ impl fmt::Display for RepoId {
     }
 }
 
-fn segment(text: &str, what: &str) -> Result<String, BadName> {
+fn segment(text: &str, article: &str, what: &str) -> Result<String, BadName> {
     let shown = crate::text::clean_line(text);
     if text.is_empty() {
         return Err(BadName::new(format!("the {what} is empty")));
     }
     if text == "." || text == ".." || text.len() > 255 {
-        return Err(BadName::new(format!("`{shown}` is no {what}")));
+        return Err(BadName::new(format!("`{shown}` is not {article} {what}")));
     }
     if text.chars().any(|c| {
         c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':')
     }) {
-        return Err(BadName::new(format!("`{shown}` is no {what}")));
+        return Err(BadName::new(format!("`{shown}` is not {article} {what}")));
     }
     Ok(text.to_owned())
 }

@@ -35,14 +35,20 @@ impl Forges {
 
     async fn named_host(&self, known: &Known, host: &Host, ask: &Ask) -> Result<Find, OpenError> {
         let whole = ask.owner.is_some() && ask.name.is_some();
-        match self.here(ask.remote.as_deref()).await {
-            Ok(Some(mut here)) if here.find.found.host.as_ref() == Some(host) => {
-                here.find.confirmed = true;
-                Ok(here.find)
-            }
-            Err(e) if !whole || ask.remote.is_some() => Err(e),
-            _ => Ok(self.find_host(known, host).await),
-        }
+        let mut find = match self.here(ask.remote.as_deref()).await {
+            Ok(Some(here)) if here.find.found.host.as_ref() == Some(host) => here.find,
+            Err(e) if !whole || ask.remote.is_some() => return Err(e),
+            _ => Find {
+                confirmed: false,
+                hearsay: true,
+                ..self.find_host(known, host).await
+            },
+        };
+        // The arguments of a call are a model's words, and perhaps those of a text that it read: they
+        // say where to look, and never where a token may go for the first time.
+        find.confirmed |= self.typed || host.as_str() == "github.com";
+        find.hearsay &= !find.confirmed && !known.names(host);
+        Ok(find)
     }
 
     async fn common_host(&self, remotes: &[String]) -> Option<HostedUrl> {

@@ -71,7 +71,7 @@ impl Known {
         }
     }
 
-    fn names(&self, host: &Host) -> bool {
+    pub(super) fn names(&self, host: &Host) -> bool {
         self.all().any(|h| h == host)
     }
 

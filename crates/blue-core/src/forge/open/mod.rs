@@ -62,6 +62,8 @@ pub struct Forges {
     /// Clients for hosts with a certificate or a plain address of their own
     special: Mutex<HashMap<Host, Arc<Http>>>,
     memo: memo::Memo,
+    /// A person names the host; otherwise it may be the word of a model, or of who talked it into that
+    typed: bool,
 }
 
 /// What a caller names; the rest is found
@@ -108,8 +110,10 @@ pub(super) struct Find {
     /// Where the pages of the forge begin
     base: Url,
     username: Option<String>,
-    /// The user named this host: by argument, by variable or by cloning from it
+    /// The user named this host: by typing, by variable or by cloning from it
     confirmed: bool,
+    /// Only the arguments of a call name it
+    hearsay: bool,
     notices: Vec<String>,
 }
 
@@ -133,8 +137,18 @@ impl Forges {
             hosts,
             special: Mutex::default(),
             memo: memo::Memo::default(),
+            typed: false,
             settings,
         }
+    }
+
+    /// Take a host that is named for a person's word, typed on the command line
+    ///
+    /// Only then can it become the first host of a token.
+    #[must_use]
+    pub fn typed(mut self) -> Self {
+        self.typed = true;
+        self
     }
 
     /// Call git and ssh in another way
@@ -296,6 +310,7 @@ impl Find {
             base,
             username: None,
             confirmed: true,
+            hearsay: false,
             notices: Vec::new(),
         }
     }

@@ -57,6 +57,7 @@ impl Forges {
             username: find.username,
             // A guess is nobody's word.
             confirmed: find.confirmed && !find.found.guess,
+            hearsay: find.hearsay,
         };
         let places = Places {
             vars: &self.settings.vars,

@@ -18,6 +18,7 @@ struct Bench {
     repo: Repo,
     vars: Vec<(String, String)>,
     allow: Allow,
+    git_credentials: bool,
 }
 
 impl Bench {
@@ -26,6 +27,7 @@ impl Bench {
             repo: Repo::new(),
             vars: Vec::new(),
             allow: Allow::everything(),
+            git_credentials: false,
         }
     }
 
@@ -73,7 +75,7 @@ impl Bench {
                 ..HttpConfig::default()
             },
             cache: true,
-            git_credentials: false,
+            git_credentials: self.git_credentials,
             ssh_aliases: true,
             allow: self.allow.clone(),
         };
@@ -381,6 +383,84 @@ async fn a_token_goes_to_its_first_host_and_no_other() {
             .all(|h| h.kind == Some(DetectedType::Gitea) && h.trusted.is_some())
     );
     assert_eq!(hosts.len(), 2);
+}
+
+/// The arguments of a call are a model's words, and perhaps those of a text that it read
+#[tokio::test]
+async fn a_host_that_a_call_names_is_never_the_first_of_a_token() {
+    let (good, evil) = (Stub::gitea().await, Stub::gitea().await);
+    let elsewhere = || Bench::cloned_from(&good.url("/alice/demo"));
+    for (bench, name) in [
+        (Bench::new(), "GITEA_TOKEN"),
+        (elsewhere(), "FORGEJO_TOKEN"),
+    ] {
+        let bench = bench.var(name, "hunter2");
+        let error = bench.call(on(&evil.host())).await.unwrap_err();
+        assert!(
+            matches!(&error, OpenError::Token(TokenError::Refused { bound, .. }) if bound.is_empty()),
+            "{error}"
+        );
+        assert_eq!(bench.hosts_text(), "");
+        assert!(!evil.got_token());
+    }
+    // The file of the clone says the same as the call; together they are no better.
+    let bench = elsewhere()
+        .var("GITHUB_TOKEN", "hunter2")
+        .var("FORGEJO_TOKEN", "hunter2");
+    for kind in ["github", "gitea"] {
+        bench.config(&format!(
+            "forge: {{type: {kind}, host: \"{}\"}}\n",
+            evil.host()
+        ));
+        let error = bench.call(on(&evil.host())).await.unwrap_err();
+        assert!(matches!(error, OpenError::Token(_)), "{kind}: {error}");
+    }
+    assert_eq!(bench.hosts_text(), "");
+    assert!(!evil.got_token());
+
+    // What the user cloned from, trusts or typed is another matter.
+    let bench = elsewhere().var("FORGEJO_TOKEN", "hunter2");
+    bench.call(on(&good.host())).await.unwrap();
+    assert!(good.got_token());
+    let bench = Bench::new().var("FORGEJO_TOKEN", "hunter2");
+    bench.forges().trust(&evil.host()).await.unwrap();
+    bench.call(on(&evil.host())).await.unwrap();
+    let bench = Bench::new().var("FORGEJO_TOKEN", "hunter2");
+    let forges = bench.forges().typed();
+    let typed = forges.locate(&on(&evil.host())).await.unwrap();
+    assert!(typed.credential.is_some());
+    let bench = Bench::new().var("GITHUB_TOKEN", "hunter2");
+    let github = bench.locate(on(&host("github.com"))).await.unwrap();
+    assert!(github.credential.is_some());
+}
+
+/// Many a helper says the same word to everybody
+#[cfg(unix)]
+#[tokio::test]
+async fn gits_helpers_are_not_asked_for_a_host_that_a_call_names() {
+    let (good, evil) = (Stub::gitea().await, Stub::gitea().await);
+    let mut bench = Bench::cloned_from(&good.url("/alice/demo"));
+    bench.git_credentials = true;
+    let helper = "!f() { echo username=alice; echo password=hunter2; }; f";
+    bench
+        .repo
+        .git(&["config", "--global", "credential.helper", helper]);
+    let located = bench.call(on(&evil.host())).await.unwrap();
+    assert!(!evil.got_token());
+    assert!(
+        located.notices[0].contains("blue forge trust"),
+        "{:?}",
+        located.notices
+    );
+    for ask in [Ask::default(), on(&good.host())] {
+        assert!(bench.call(ask).await.unwrap().credential.is_some());
+    }
+    let typed = bench.forges().typed();
+    let typed = typed.locate(&on(&evil.host())).await.unwrap();
+    assert!(typed.credential.is_some());
+    bench.forges().trust(&evil.host()).await.unwrap();
+    bench.call(on(&evil.host())).await.unwrap();
+    assert!(evil.got_token());
 }
 
 /// The files of a clone are its author's words, not the user's

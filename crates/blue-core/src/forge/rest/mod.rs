@@ -19,7 +19,7 @@ use url::Url;
 use super::{Endpoint, ForgeError, Result, allow::Allow, model::Host};
 use crate::{
     http::{Credential, HeaderName, HeaderValue, Http, HttpError, Method, Request},
-    text::clean_line,
+    text::{clean_line, reveal},
 };
 
 /// What needs no encoding in a path segment (RFC 3986 "unreserved")
@@ -29,6 +29,8 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// Longest address that is asked for; many servers take less, and no name is longer
+const MAX_URL: usize = 16 * 1024;
 /// Redirects followed for one read
 const MAX_REDIRECTS: usize = 4;
 
@@ -126,9 +128,10 @@ impl Rest {
     }
 
     async fn transmit(&self, request: Request, what: &str) -> Result<Answer> {
+        let write = !matches!(request.method, Method::GET | Method::HEAD);
         let response = Box::pin(self.http.send(request))
             .await
-            .map_err(|e| self.transport_error(e))?;
+            .map_err(|e| self.transport_error(e, write))?;
         Ok(Answer {
             status: response.status,
             headers: response.headers,
@@ -140,13 +143,15 @@ impl Rest {
         })
     }
 
-    fn transport_error(&self, error: HttpError) -> ForgeError {
+    fn transport_error(&self, error: HttpError, write: bool) -> ForgeError {
         let named = |host: &str| Host::parse(host).unwrap_or_else(|_| self.endpoint.host.clone());
         match error {
-            HttpError::Unreachable { host, source } => ForgeError::Unreachable {
-                host: named(&host),
-                source: Box::new(source),
-            },
+            HttpError::Unreachable { host, source } if source.is_connect() => {
+                ForgeError::Unreachable {
+                    host: named(&host),
+                    source: Box::new(source),
+                }
+            }
             HttpError::TooLarge { host, limit } => ForgeError::TooLarge {
                 host: named(&host),
                 limit,
@@ -170,9 +175,15 @@ impl Rest {
                 retry_after,
                 status: status.as_u16(),
             },
+            HttpError::Unreachable { host, source } => ForgeError::NoAnswer {
+                host: named(&host),
+                write,
+                source: Box::new(source),
+            },
             error @ (HttpError::Timeout { .. } | HttpError::Broken { .. }) => {
-                ForgeError::Unreachable {
+                ForgeError::NoAnswer {
                     host: self.endpoint.host.clone(),
+                    write,
                     source: Box::new(error),
                 }
             }
@@ -305,6 +316,7 @@ impl<'a> Call<'a> {
             if self.keep_redirect {
                 return Ok(answer);
             }
+            self.same_place(&target, &answer)?;
             // A followed 301 would turn a POST into a GET that "succeeds".
             if self.method != Method::GET && self.method != Method::HEAD {
                 return Err(ForgeError::Moved {
@@ -313,7 +325,6 @@ impl<'a> Call<'a> {
                     status: Some(answer.status.as_u16()),
                 });
             }
-            self.same_place(&target, &answer)?;
             url = target;
             status = answer.status.as_u16();
         }
@@ -352,6 +363,15 @@ impl<'a> Call<'a> {
         if !self.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
+        if url.as_str().len() > MAX_URL {
+            return Err(ForgeError::Invalid {
+                message: format!(
+                    "a name, path or reference is too long: the address would have {} bytes",
+                    url.as_str().len()
+                ),
+                status: None,
+            });
+        }
         Ok(url)
     }
 
@@ -382,7 +402,7 @@ impl<'a> Call<'a> {
         Ok(request)
     }
 
-    /// A read follows only within the very same API: the token must not travel
+    /// Only the very same API is believed: the token must not travel, and no advice lead elsewhere
     fn same_place(&self, target: &Url, answer: &Answer) -> Result<()> {
         let api = &self.rest.endpoint.api;
         let refuse = |message: String| {
@@ -398,7 +418,7 @@ impl<'a> Call<'a> {
         {
             return refuse(format!(
                 "the answer points to another server, `{}`, which is not asked",
-                clean_line(&target.origin().ascii_serialization())
+                clean_line(&server(target))
             ));
         }
         if !target.path().starts_with(api.path()) {
@@ -413,7 +433,7 @@ impl<'a> Call<'a> {
     fn what_text(&self) -> String {
         self.what
             .clone()
-            .unwrap_or_else(|| format!("`{}`", clean_line(&self.segments.join("/"))))
+            .unwrap_or_else(|| format!("`{}`", clean_line(&reveal(&self.segments.join("/")))))
     }
 
     fn repo_text(&self) -> Option<String> {
@@ -431,8 +451,17 @@ impl<'a> Call<'a> {
         let shown = match rest.split('/').collect::<Vec<_>>().as_slice() {
             ["repos", owner, name, ..] => format!("{owner}/{name}"),
             ["repositories", id, ..] => format!("repositories/{id}"),
-            _ => format!("{}{}", target.origin().ascii_serialization(), target.path()),
+            _ => target.path().to_owned(),
         };
         format!("`{}`", clean_line(&shown))
     }
+}
+
+/// The server of an address that may be of any kind
+fn server(url: &Url) -> String {
+    let origin = url.origin();
+    if origin.is_tuple() {
+        return origin.ascii_serialization();
+    }
+    format!("{}:{}", url.scheme(), url.host_str().unwrap_or_default())
 }

@@ -440,6 +440,44 @@ async fn a_redirect_to_another_place_is_refused_and_gets_no_token() {
     assert!(!other_log.lock().unwrap()[0].2);
 }
 
+/// Who is told to go on elsewhere would go there with a token
+#[tokio::test]
+async fn a_write_that_is_sent_elsewhere_is_not_called_moved() {
+    let (other, other_log) = serve(Router::new().fallback(|| async { "{}" })).await;
+    let other = other.origin().ascii_serialization();
+    for (location, shown) in [
+        (
+            format!("{other}/api/v1/repos/acme/inventory"),
+            other.as_str(),
+        ),
+        ("file:///etc/passwd".to_owned(), "file:"),
+        ("/user/login".to_owned(), "/user/login"),
+    ] {
+        for status in [301, 302, 307, 308] {
+            let status = StatusCode::from_u16(status).unwrap();
+            let to = location.clone();
+            let away = move || async move { (status, [(header::LOCATION, to)]) };
+            let (api, _) = serve(Router::new().fallback(away)).await;
+            let segments = ["repos", "acme", "inventory", "contents"];
+            let error = rest(&api).post(&segments).send().await.unwrap_err();
+            let ForgeError::Unexpected { message, .. } = &error else {
+                panic!("{error:?}");
+            };
+            assert!(message.contains(&format!("`{shown}`")), "{message}");
+        }
+    }
+    assert!(other_log.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_name_that_fits_into_no_address_is_not_asked_for() {
+    let (api, log) = serve(Router::new().fallback(|| async { "{}" })).await;
+    let name = "x".repeat(200_000);
+    let error = rest(&api).get(&["repos", &name]).send().await.unwrap_err();
+    assert!(matches!(error, ForgeError::Invalid { .. }), "{error:?}");
+    assert!(log.lock().unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn text_and_empty_answers_are_errors_with_words() {
     let router = Router::new()

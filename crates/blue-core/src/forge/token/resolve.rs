@@ -30,8 +30,10 @@ pub(crate) struct Want {
     /// Where git's helpers know a password for
     pub(crate) web: Url,
     pub(crate) username: Option<String>,
-    /// The user named this host: by argument, by variable or by cloning from it
+    /// The user named this host: by typing, by variable or by cloning from it
     pub(crate) confirmed: bool,
+    /// Only the arguments of a call name it
+    pub(crate) hearsay: bool,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +79,19 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
         let (token, source) = from_entry(places, entry, token).await?;
         return want.resolved(token, source);
     }
-    if let Some(git) = places.git {
+    if want.hearsay && refused.is_none() && places.git.is_some() {
+        // Some helpers give what they have to any host that is asked for.
+        let notice = format!(
+            "git's helpers are not asked for a token for {0}, which only a call names; if it may have \
+             one: `blue forge trust {0}`",
+            want.host
+        );
+        return Ok(Resolved {
+            notice: Some(notice),
+            ..Resolved::default()
+        });
+    }
+    if let Some(git) = places.git.filter(|_| !want.hearsay) {
         // A helper that cannot be run is no reason to fail: most repositories can be read without.
         let found = git
             .credential(places.dir, &want.web, want.username.as_deref())

@@ -21,6 +21,7 @@ fn forgejo(name: &str) -> Want {
         web: format!("https://{name}/").parse().unwrap(),
         username: None,
         confirmed: true,
+        hearsay: false,
     }
 }
 

@@ -2,6 +2,9 @@
 
 use crate::{ErrorCode, ToolError, reply};
 
+/// What `reply::bytes` counts for an empty text
+const QUOTES: usize = 4;
+
 /// Lines that were asked for, counted from 1
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Range {
@@ -102,10 +105,10 @@ impl<'a> Part<'a> {
                 .nth(skip)
                 .map_or(line.len(), |(at, _)| at)
         });
-        let (mut used, mut taken, mut length) = (2, 0, 0);
+        let (mut used, mut taken, mut length) = (QUOTES, 0, 0);
         for (n, line) in wanted.iter().enumerate() {
             let line = if n == 0 { &line[skipped..] } else { line };
-            let size = reply::bytes(&line) - 2;
+            let size = reply::bytes(&line) - QUOTES;
             if used + size > room {
                 break;
             }
@@ -140,7 +143,7 @@ impl<'a> Part<'a> {
 fn chars_that_fit(line: &str, room: usize) -> (usize, usize) {
     let (mut used, mut count, mut bytes) = (0, 0, 0);
     for c in line.chars() {
-        used += reply::bytes(&c) - 2;
+        used += reply::bytes(&c) - QUOTES;
         if used > room {
             break;
         }

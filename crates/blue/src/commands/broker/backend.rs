@@ -299,4 +299,34 @@ mod tests {
         assert!(branch.is_err());
         assert!(told.load(Ordering::SeqCst) >= 1);
     }
+
+    /// What a call names is a model's word: the caller's token stays with the broker's forge
+    #[tokio::test]
+    async fn a_host_in_the_arguments_gets_no_token() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let evil = listener.local_addr().unwrap().to_string();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let router = axum::Router::new().fallback(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            async { r#"{"version":"1.26.0"}"# }
+        });
+        tokio::spawn(axum::serve(listener, router).into_future());
+        let clock = Arc::new(blue_core::clock::SystemClock);
+        let tools = Tools::new(HttpConfig::default(), clock, Allow::everything()).unwrap();
+        let arguments = serde_json::json!(
+            {"owner": "alice", "name": "site", "path": "x", "host": evil});
+        let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "file_read", "arguments": arguments}});
+        let request = Request::post("/mcp")
+            .header(header::HOST, "broker.example")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(call.to_string()))
+            .unwrap();
+        let answer = tools.answer(caller("u", "t"), request).await;
+        let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await;
+        let body = String::from_utf8(body.unwrap().to_vec()).unwrap();
+        assert!(body.contains("not_allowed"), "{body}");
+        assert_eq!(asked.load(Ordering::SeqCst), 0);
+    }
 }

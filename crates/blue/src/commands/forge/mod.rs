@@ -39,5 +39,5 @@ fn forges(cx: &Cx) -> Result<Forges, ToolError> {
 }
 
 fn forges_with(cx: &Cx, settings: Settings) -> Forges {
-    Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock))
+    Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock)).typed()
 }

@@ -20,7 +20,7 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let news = News::default();
     let told = news.clone();
     let screen = cx.screen;
-    let tools = open(cx, &limits)?
+    let tools = open(cx, &limits, true)?
         .raw(cx.screen.takes_bytes())
         .with_piped(move || piped(screen))
         .on_progress(move |progress| told.tell(progress));
@@ -51,14 +51,19 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     }
 }
 
-/// What the tools work with, within the limits that were typed
-pub(super) fn open(cx: &Cx, limits: &Limits) -> Result<blue_tools::Cx, ToolError> {
+/// What the tools work with, within the limits that were typed; are the calls typed too?
+pub(super) fn open(cx: &Cx, limits: &Limits, typed: bool) -> Result<blue_tools::Cx, ToolError> {
     let mut settings = cx.env.forges()?;
+    // A server that could not answer a single call does not start.
+    settings.vars.servers()?;
     settings.http.read_only = limits.read_only;
     if let Some(allow) = &limits.allow {
         settings.allow = allow.clone();
     }
-    let forges = Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock));
+    let mut forges = Forges::new(settings, cx.env.cwd(), Arc::new(SystemClock));
+    if typed {
+        forges = forges.typed();
+    }
     Ok(
         blue_tools::Cx::new(Arc::new(forges), Arc::new(SystemClock), cx.env.cwd())
             .read_only(limits.read_only),

@@ -8,7 +8,6 @@ mod wire;
 
 use ::http::request::Parts;
 use rmcp::{RoleServer, model::ProtocolVersion, service::RequestContext};
-use tokio_util::sync::CancellationToken;
 
 /// Revisions of the protocol that are served, oldest first
 pub(crate) const VERSIONS: &[ProtocolVersion] = &[
@@ -21,12 +20,21 @@ pub(crate) const VERSIONS: &[ProtocolVersion] = &[
 /// Largest message that is taken; a file to write travels inside one
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// Tells when nobody wants the answer to a request any more
+/// Ends when nobody wants the answer to a request any more
 ///
-/// A connection that is lost means that in the newest revision only. In the older ones over HTTP it
-/// means nothing; there the client has to say so.
-pub(crate) fn called_off(context: &RequestContext<RoleServer>) -> CancellationToken {
+/// A connection that is lost means that in every revision. The older ones would have it mean nothing,
+/// for clients that come back for the answer; without sessions nobody can. Over HTTP clients of the
+/// older ones may also say so in a request of its own.
+pub(crate) async fn called_off(context: &RequestContext<RoleServer>) {
     let parts = context.extensions.get::<Parts>();
-    let older = parts.and_then(|parts| parts.extensions.get::<http::Running>());
-    older.map_or_else(|| context.ct.clone(), http::Running::token)
+    match parts.and_then(|parts| parts.extensions.get::<http::Running>()) {
+        None => context.ct.cancelled().await,
+        Some(older) => {
+            let said = older.token();
+            tokio::select! {
+                () = context.ct.cancelled() => {}
+                () = said.cancelled() => {}
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! One client on stdin and stdout, a message on each line
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     io,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -66,6 +66,8 @@ struct Stdio<R> {
     /// What was read but not yet passed on
     queue: VecDeque<ClientJsonRpcMessage>,
     batches: Arc<Mutex<Batches>>,
+    /// Requests that are not answered yet
+    open: HashSet<RequestId>,
     /// What `initialize` agreed on
     version: Arc<Mutex<Option<ProtocolVersion>>>,
     out: Option<mpsc::UnboundedSender<Out>>,
@@ -91,6 +93,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
             lines: Lines::new(input, super::MAX_MESSAGE),
             queue: VecDeque::new(),
             batches: Arc::default(),
+            open: HashSet::new(),
             version: Arc::default(),
             out: Some(out),
             // Reading can be given up half-way, writing cannot: so that is a task of its own.
@@ -118,7 +121,10 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         match wire::read(line) {
             Err(error) => self.refuse(error),
             Ok(Incoming::One(value)) => match wire::message(value) {
-                Ok(message) => self.pass_on(message),
+                Ok(message) => match self.enter(&message) {
+                    Ok(()) => self.pass_on(message),
+                    Err(error) => self.refuse(error),
+                },
                 Err(error) => self.refuse(error),
             },
             Ok(Incoming::Batch(items)) => self.take_batch(items),
@@ -134,7 +140,11 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         let (mut waiting, mut answers) = (Vec::new(), Vec::new());
         let mut messages = Vec::new();
         for item in items {
-            match batched(item) {
+            let message = batched(item).and_then(|message| {
+                self.enter(&message)?;
+                Ok(message)
+            });
+            match message {
                 Ok(message) => {
                     if let JsonRpcMessage::Request(request) = &message {
                         waiting.push(request.id.clone());
@@ -153,12 +163,27 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
     }
 
+    /// Keep the id of a request; with two of the same one nobody knows which is answered or called off
+    fn enter(&mut self, message: &ClientJsonRpcMessage) -> Result<(), Refusal> {
+        let JsonRpcMessage::Request(request) = message else {
+            return Ok(());
+        };
+        if self.open.insert(request.id.clone()) {
+            return Ok(());
+        }
+        Err(wire::invalid(
+            Some(request.id.clone()),
+            "a request with this id is not answered yet; the second one was not carried out",
+        ))
+    }
+
     fn pass_on(&mut self, message: ClientJsonRpcMessage) {
         if let JsonRpcMessage::Notification(told) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &told.notification
             && let Some(id) = &cancelled.params.request_id
         {
             // No answer will come for it.
+            self.open.remove(id);
             let whole = lock(&self.batches).add(id, None);
             if let Some(whole) = whole {
                 self.put(whole, None);
@@ -194,6 +219,9 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
             *lock(&self.version) = Some(result.protocol_version.clone());
         }
         let line = text(&message);
+        if let Some(id) = answered(&message) {
+            self.open.remove(id);
+        }
         let mut batches = lock(&self.batches);
         let line = match answered(&message) {
             Some(id) if batches.has(id) => batches.add(id, Some(line)),

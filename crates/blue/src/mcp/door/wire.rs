@@ -5,10 +5,16 @@
 
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, JsonRpcError, RequestId, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, RequestId, ServerJsonRpcMessage},
 };
 use serde_json::{Map, Value};
 
+/// What some programs put before a text
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// Where a message of the newest revision says so
+pub(super) const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+/// Where HTTP headers differ from the message, or from themselves
+const HEADER_MISMATCH: i32 = -32020;
 /// Most messages in one batch
 const MAX_BATCH: usize = 100;
 
@@ -40,7 +46,7 @@ pub(super) enum Incoming {
 
 /// Read a text as JSON
 pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
-    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let text = text.strip_prefix(BOM).unwrap_or(text);
     match serde_json::from_slice(text) {
         Ok(Value::Array(items)) => Ok(Incoming::Batch(items)),
         Ok(value) => Ok(Incoming::One(value)),
@@ -92,10 +98,25 @@ pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, Refusal> {
         let error = ErrorData::invalid_params("`params` must be an object", None);
         return Err(Refusal::new(id, error));
     }
+    check_version(&value, id.as_ref())?;
     serde_json::from_value(value).map_err(|error| {
         let message = format!("this is no message of the protocol: {error}");
         invalid(id, message)
     })
+}
+
+/// A message says its revision as a text, and the first one of the newest revision must
+fn check_version(value: &Value, id: Option<&RequestId>) -> Result<(), Refusal> {
+    let message = match value.pointer(VERSION) {
+        Some(Value::String(_)) => return Ok(()),
+        Some(_) => "`io.modelcontextprotocol/protocolVersion` in `_meta` must be a string",
+        None if method(value) == Some("server/discover") => {
+            "`server/discover` needs `io.modelcontextprotocol/protocolVersion` in `_meta`"
+        }
+        None => return Ok(()),
+    };
+    let error = ErrorData::invalid_params(message, None);
+    Err(Refusal::new(id.cloned(), error))
 }
 
 /// The method of a message that may still be anything
@@ -112,6 +133,15 @@ fn id(fields: &Map<String, Value>) -> Result<Option<RequestId>, Refusal> {
         }
         Some(_) => Err(invalid(None, "an `id` is a string or a whole number")),
     }
+}
+
+/// A header that came twice, with the error that the newest revision has for it
+pub(super) fn twice(id: Option<RequestId>, header: &str) -> Refusal {
+    let message = format!("the header `{header}` came more than once");
+    Refusal::new(
+        id,
+        ErrorData::new(ErrorCode(HEADER_MISMATCH), message, None),
+    )
 }
 
 pub(super) fn invalid(
@@ -170,6 +200,17 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, None),
             (
                 r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":[]}"#,
+                -32602,
+                seven.clone(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#,
+                -32602,
+                seven.clone(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":
+                {"_meta":{"io.modelcontextprotocol/protocolVersion":20260728}}}"#,
                 -32602,
                 seven,
             ),

@@ -146,15 +146,50 @@ async fn answers_are_json_unless_there_is_progress() {
     let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     let answer = post(address, LEGACY, note).await;
     assert_eq!((answer.status, answer.body.as_str()), (202, ""));
-    // What takes anything takes both.
+}
+
+#[tokio::test]
+async fn kinds_are_read_as_http_writes_them() {
+    let address = open().await;
     let body = request(1, "ping", json!({})).to_string();
-    assert_eq!(post(address, &[("Accept", "*/*")], &body).await.status, 200);
-    assert_eq!(
-        post(address, &[("Accept", "text/html")], &body)
-            .await
-            .status,
-        406
-    );
+    for (name, value, status) in [
+        ("Accept", "*/*", 200),
+        ("Accept", "*/*;q=0.8", 200),
+        ("Accept", "application/*, text/*", 200),
+        ("Accept", "Application/JSON; q=1, Text/Event-Stream", 200),
+        ("Accept", "text/html", 406),
+        ("Content-Type", "Application/JSON", 200),
+        ("Content-Type", "application/json; charset=utf-8", 200),
+        ("Content-Type", "application/json-evil", 415),
+        ("Content-Type", "text/plain", 415),
+    ] {
+        let answer = post(address, &[(name, value)], &body).await;
+        assert_eq!(answer.status, status, "{name}: {value}: {answer:?}");
+    }
+    let marked = post(address, &[], &format!("\u{feff}{body}")).await;
+    assert_eq!((marked.status, &marked.json()["id"]), (200, &json!(1)));
+}
+
+#[tokio::test]
+async fn what_may_come_once_is_refused_when_it_comes_twice() {
+    let address = open().await;
+    let listed = modern(7, "tools/list", json!({})).to_string();
+    let version = ("MCP-Protocol-Version", MODERN);
+    let method = ("Mcp-Method", "tools/list");
+    for second in [("MCP-Protocol-Version", "2025-11-25"), version, method] {
+        let answer = post(address, &[version, method, second], &listed).await;
+        assert_eq!(answer.status, 400, "{second:?}");
+        let answer = answer.json();
+        assert_eq!(answer["error"]["code"], -32020, "{second:?}");
+        assert_eq!(answer["id"], 7);
+    }
+    let two = [("Host", "localhost"), ("Host", "localhost")];
+    assert_eq!(post(address, &two, &listed).await.status, 400);
+    let two = [
+        ("Origin", "http://localhost"),
+        ("Origin", "http://evil.com"),
+    ];
+    assert_eq!(post(address, &two, &listed).await.status, 403);
 }
 
 #[tokio::test]
@@ -172,9 +207,12 @@ async fn mistakes_get_the_status_and_the_code_they_have() {
         assert_eq!(answer.json()["error"]["code"], code, "{body}");
         assert!(answer.head.contains("content-type: application/json"));
     }
-    let plain = &[("Content-Type", "text/plain")];
-    assert_eq!(post(address, plain, "{}").await.status, 415);
-
+    let bare = request(1, "server/discover", json!({})).to_string();
+    let answer = post(address, &[], &bare).await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["code"]),
+        (400, &json!(-32602))
+    );
     for (message, status, code) in [
         (modern(1, "prompts/list", json!({})), 404, -32601),
         (modern(1, "initialize", json!({})), 404, -32601),
@@ -314,46 +352,69 @@ async fn there_is_one_way_in() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_ends_a_call_of_the_newest_revision() {
+async fn a_lost_connection_ends_a_call() {
     let address = open().await;
-    let message = modern_call(1, "wait", "http-modern").to_string();
-    let headers = [
+    let newest = [
         ("MCP-Protocol-Version", MODERN),
         ("Mcp-Method", "tools/call"),
         ("Mcp-Name", "probe_run"),
     ];
-    let stream = begin(address, &headers, &message).await;
-    until("it runs", || probe::begun("http-modern")).await;
-    drop(stream);
-    until("it is dropped", || probe::gone("http-modern")).await;
+    for (headers, key, message) in [
+        (
+            &newest[..],
+            "lost-modern",
+            modern_call(1, "wait", "lost-modern"),
+        ),
+        (LEGACY, "lost-legacy", call(1, "wait", "lost-legacy")),
+        (
+            &[],
+            "lost-in-batch",
+            json!([call(1, "hello", ""), call(2, "wait", "lost-in-batch")]),
+        ),
+    ] {
+        let stream = begin(address, headers, &message.to_string()).await;
+        until("it runs", || probe::begun(key)).await;
+        drop(stream);
+        until("it is dropped", || probe::gone(key)).await;
+    }
 }
 
 #[tokio::test]
-async fn an_older_client_says_it_when_it_wants_no_answer() {
+async fn an_older_client_may_say_that_it_wants_no_answer() {
     let address = open().await;
     let agent = |name| [("MCP-Protocol-Version", "2025-11-25"), ("User-Agent", name)];
     let message = call(1, "wait", "http-legacy").to_string();
     let stream = begin(address, &agent("mine"), &message).await;
     until("it runs", || probe::begun("http-legacy")).await;
-    drop(stream);
     // Somebody else's call of the same id is not this one.
     let other = agent("other");
     assert_eq!(
         post(address, &other, &cancel(1).to_string()).await.status,
         202
     );
-    // Time enough for the server to see that the connection is gone.
-    for _ in 0..20 {
-        post(address, &other, &request(2, "ping", json!({})).to_string()).await;
-    }
-    assert!(
-        !probe::gone("http-legacy"),
-        "a lost connection means nothing"
-    );
+    post(address, &other, &request(2, "ping", json!({})).to_string()).await;
+    assert!(!probe::gone("http-legacy"));
     let mine = agent("mine");
     assert_eq!(
         post(address, &mine, &cancel(1).to_string()).await.status,
         202
     );
     until("it is dropped", || probe::gone("http-legacy")).await;
+    drop(stream);
+}
+
+#[tokio::test]
+async fn a_call_that_the_end_of_the_server_cuts_off_is_told_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let router = http::router(server(false), Guard::loopback(None), stop.clone());
+    tokio::spawn(axum::serve(listener, router).into_future());
+    let message = call(1, "wait", "http-stopped").to_string();
+    let answer = tokio::spawn(async move { post(address, LEGACY, &message).await });
+    until("it runs", || probe::begun("http-stopped")).await;
+    stop.cancel();
+    let answer = answer.await.unwrap();
+    assert_eq!(answer.status, 503, "{answer:?}");
+    assert!(answer.body.contains("may have been done"), "{answer:?}");
 }

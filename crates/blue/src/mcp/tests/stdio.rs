@@ -211,6 +211,22 @@ async fn a_call_is_answered_as_object_and_as_text() {
 }
 
 #[tokio::test]
+async fn an_answer_is_measured_as_it_travels() {
+    let mut wire = Wire::open(false);
+    // In the text each of them is three characters, and on the wire four.
+    let answer = wire.ask(&call(1, "quotes", "14900")).await;
+    let result = &answer["result"];
+    for copy in [&result["content"][0]["text"], &result["structuredContent"]] {
+        let size = copy.to_string().len();
+        assert!(size > 29_000 && size <= 60_002, "{size}");
+    }
+    assert!(answer.to_string().len() <= 122_000);
+    let error = error_of(&wire.ask(&call(2, "quotes", "15100")).await["result"]);
+    assert_eq!(error["code"], "too_large");
+    wire.end().await;
+}
+
+#[tokio::test]
 async fn a_panic_is_the_end_of_its_call_only() {
     let mut wire = Wire::open(false);
     let error = error_of(&wire.ask(&call(1, "panic", "")).await["result"]);
@@ -304,6 +320,46 @@ async fn batches_are_for_the_oldest_revision() {
     wire.send(&json!([call(8, "a", "")])).await;
     let answer = wire.next().await;
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    wire.end().await;
+}
+
+#[tokio::test]
+async fn an_id_is_of_one_request_at_a_time() {
+    let mut wire = Wire::open(false);
+    wire.ask(&initialize(1, "2025-03-26")).await;
+    let ping = |id| request(id, "ping", json!({}));
+    wire.send(&json!([ping(10), ping(10), ping(11)])).await;
+    let answers = wire.next().await;
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    let errors: Vec<_> = answers.iter().filter_map(|a| a.get("error")).collect();
+    assert_eq!(errors.len(), 1, "{answers:?}");
+    assert_eq!(errors[0]["code"], -32600);
+
+    wire.send(&call(20, "wait", "first-of-20")).await;
+    until("it runs", || probe::begun("first-of-20")).await;
+    let answer = wire.ask(&call(20, "wait", "second-of-20")).await;
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    assert!(!probe::begun("second-of-20"));
+    wire.send(&cancel(20)).await;
+    until("it is dropped", || probe::gone("first-of-20")).await;
+    // What was answered or called off leaves its id to others.
+    for _ in 0..2 {
+        let answer = wire.ask(&call(20, "hello", "")).await;
+        assert!(
+            answer["result"]["structuredContent"].is_object(),
+            "{answer}"
+        );
+    }
+    wire.end().await;
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_not_repeated_at_length() {
+    let mut wire = Wire::open(false);
+    let answer = wire.ask(&request(1, &"m".repeat(100_000), json!({}))).await;
+    assert_eq!(answer["error"]["code"], -32601);
+    assert!(answer.to_string().len() < 300);
     wire.end().await;
 }
 

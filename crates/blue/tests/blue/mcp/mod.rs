@@ -3,6 +3,7 @@
 mod clients;
 mod http;
 mod stdio;
+mod tokens;
 
 use std::{
     io::{BufRead, BufReader, Read as _, Write as _},

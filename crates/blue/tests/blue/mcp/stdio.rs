@@ -128,6 +128,11 @@ fn names_that_mean_nothing_are_wrong_usage() {
         let hint = ran.json()["error"]["hint"].clone();
         assert!(hint.as_str().unwrap().contains(message), "{ran}");
     }
+    let mut server = Server::start(&Blue::new(), &["--tools", "pr_list, repo_status"]);
+    let answer = server.ask(1, "tools/list", &json!({}));
+    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 2);
+    let ran = Blue::new().var("GITEA_URL", "not a url").run(&["mcp"]);
+    assert_eq!(ran.code, Some(64), "{ran}");
     let ran = Blue::new().run(&["mcp", "--http", "0", "--bearer-file", "nothing"]);
     assert_eq!(ran.code, Some(64), "{ran}");
     let ran = Blue::new().run(&["mcp", "--bearer-file", "nothing"]);

@@ -271,7 +271,7 @@ impl GitHub {
         match result {
             Ok(answer) if answer.status.is_success() => Ok(()),
             Ok(answer) => Err(self.why_not_moved(repo, branch, answer).await),
-            Err(error @ ForgeError::Unreachable { .. }) => {
+            Err(error @ (ForgeError::Unreachable { .. } | ForgeError::NoAnswer { .. })) => {
                 self.lost(repo, branch, new, error).await
             }
             Err(error) => Err(error),

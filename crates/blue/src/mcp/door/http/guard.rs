@@ -25,6 +25,7 @@ enum Names {
 /// Why a request is not let in
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
+    Hosts,
     Host,
     Origin,
     NoToken,
@@ -58,6 +59,10 @@ impl Guard {
         if let Names::Seen = self.names {
             return Ok(());
         }
+        let all = |name| parts.headers.get_all(name).iter().count();
+        if all(header::HOST) > 1 {
+            return Err(Refusal::Hosts);
+        }
         let host = host(parts);
         if let Names::Loopback = self.names
             && !host.as_deref().is_some_and(is_loopback)
@@ -66,11 +71,12 @@ impl Guard {
         }
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
             let origin = origin.to_str().ok().and_then(origin_host);
-            let known = match (self.names, origin) {
-                (_, None) => false,
-                (Names::Loopback, Some(origin)) => is_loopback(&origin),
-                (Names::Any | Names::Seen, origin) => origin == host,
-            };
+            let known = all(header::ORIGIN) == 1
+                && match (self.names, origin) {
+                    (_, None) => false,
+                    (Names::Loopback, Some(origin)) => is_loopback(&origin),
+                    (Names::Any | Names::Seen, origin) => origin == host,
+                };
             if !known {
                 return Err(Refusal::Origin);
             }
@@ -78,7 +84,11 @@ impl Guard {
         match (&self.bearer, token(&parts.headers)) {
             (None, _) => Ok(()),
             (Some(_), None) => Err(Refusal::NoToken),
-            (Some(secret), Some(sent)) if same(secret.expose(), sent) => Ok(()),
+            (Some(secret), Some(sent))
+                if same(secret.expose(), sent) && all(header::AUTHORIZATION) == 1 =>
+            {
+                Ok(())
+            }
             (Some(_), Some(_)) => Err(Refusal::WrongToken),
         }
     }
@@ -125,6 +135,7 @@ fn same(secret: &str, sent: &str) -> bool {
 impl From<Refusal> for Response {
     fn from(refusal: Refusal) -> Self {
         let (status, text, challenge) = match refusal {
+            Refusal::Hosts => (StatusCode::BAD_REQUEST, "`Host` may come only once", None),
             Refusal::Host => (
                 StatusCode::FORBIDDEN,
                 "this server does not go by the name in `Host`",
@@ -231,6 +242,27 @@ mod tests {
         };
         assert_eq!(origin("https://a.org"), Ok(()));
         assert_eq!(origin("https://b.org"), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn what_comes_twice_is_not_chosen_from() {
+        let guard = Guard::loopback(Some(Secret::new("right")));
+        let with = |more: &[(&str, &str)]| {
+            let usual = [
+                ("host", "localhost"),
+                ("origin", "http://localhost"),
+                ("authorization", "Bearer right"),
+            ];
+            checked(&guard, &[&usual[..], more].concat())
+        };
+        assert_eq!(with(&[]), Ok(()));
+        assert_eq!(with(&[("host", "evil.com")]), Err(Refusal::Hosts));
+        assert_eq!(with(&[("host", "localhost")]), Err(Refusal::Hosts));
+        assert_eq!(with(&[("origin", "http://evil.com")]), Err(Refusal::Origin));
+        assert_eq!(
+            with(&[("authorization", "Bearer wrong")]),
+            Err(Refusal::WrongToken)
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod running;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use rmcp::{
     ServerHandler,
@@ -29,6 +29,7 @@ use super::wire::{self, Incoming, Refusal};
 pub(crate) const PATH: &str = "/mcp";
 const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
 const MODERN: &str = "2026-07-28";
 /// How long a message may take to arrive
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -75,6 +76,7 @@ pub(crate) struct Door<S, M = NeverSessionManager> {
     guard: Guard,
     /// Calls of older clients, which say it when they no longer want an answer
     running: Register,
+    stop: CancellationToken,
     inner: StreamableHttpService<S, M>,
 }
 
@@ -97,13 +99,14 @@ impl<S: ServerHandler + Clone, M: SessionManager> Door<S, M> {
             .with_legacy_session_mode(keep_sessions)
             .with_json_response(true)
             .with_max_request_body_bytes(super::MAX_MESSAGE)
-            .with_cancellation_token(stop)
+            .with_cancellation_token(stop.clone())
             // The guard has looked at them already, and at more than names.
             .disable_allowed_hosts()
             .disable_allowed_origins();
         Self {
             guard,
             running: Register::default(),
+            stop,
             inner: StreamableHttpService::new(move || Ok(server.clone()), sessions, config),
         }
     }
@@ -115,9 +118,10 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         if let Err(refusal) = self.guard.check(&parts) {
             return refusal.into();
         }
-        anything_is_fine(&mut parts.headers);
+        say_plainly(&mut parts.headers);
         // The library's own answer to what is no message at all: 405, 406, 415.
         if parts.method != Method::POST || !is_json(&parts.headers) {
+            parts.headers.remove(header::CONTENT_TYPE);
             return self.pass_on(parts, Bytes::new()).await;
         }
         let read = axum::body::to_bytes(body, super::MAX_MESSAGE);
@@ -131,7 +135,13 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         };
         match wire::read(&body) {
             Err(error) => refuse(StatusCode::BAD_REQUEST, &error),
-            Ok(Incoming::One(value)) => self.one(parts, value, body).await,
+            Ok(Incoming::One(value)) => {
+                let body = match body.strip_prefix(wire::BOM) {
+                    Some(bare) => body.slice_ref(bare),
+                    None => body,
+                };
+                self.one(parts, value, body).await
+            }
             Ok(Incoming::Batch(items)) => self.batch(parts, items).await,
         }
     }
@@ -142,6 +152,13 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
             Ok(message) => message,
             Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
         };
+        if let Some(name) = twice(&parts.headers) {
+            let id = match &message {
+                JsonRpcMessage::Request(request) => Some(request.id.clone()),
+                _ => None,
+            };
+            return refuse(StatusCode::BAD_REQUEST, &wire::twice(id, name));
+        }
         if !modern {
             self.watch(&mut parts, &message);
         }
@@ -207,34 +224,68 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
     async fn pass_on(&self, parts: Parts, body: Bytes) -> Response {
         let request = http::Request::from_parts(parts, Full::new(body));
         let response: http::Response<BoxBody<Bytes, Infallible>> = self.inner.handle(request).await;
+        if self.stop.is_cancelled() && response.status().is_server_error() {
+            let text = "the server stops; what was asked for may have been done\n";
+            return respond(StatusCode::SERVICE_UNAVAILABLE, Body::from(text));
+        }
         response.map(Body::new)
     }
 }
 
 /// Which era a message belongs to, by the message and not by what clients put beside it
 fn is_modern(headers: &HeaderMap, message: &Value) -> bool {
-    let said = message
-        .pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion")
-        .is_some();
+    let said = message.pointer(wire::VERSION).is_some();
     let header = headers.get(VERSION).and_then(|v| v.to_str().ok());
     said || header.is_some_and(|version| version >= MODERN)
         || wire::method(message) == Some("server/discover")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE);
-    kind.and_then(|kind| kind.to_str().ok())
-        .is_some_and(|kind| kind.starts_with(JSON))
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == JSON)
 }
 
-/// Say in full what `*/*` or nothing at all means
-fn anything_is_fine(headers: &mut HeaderMap) {
-    let accept = headers.get(header::ACCEPT);
-    let anything = accept.is_none_or(|accept| accept.as_bytes() == b"*/*");
-    if anything {
+/// Write what kinds are sent and taken in the one way that the library reads
+fn say_plainly(headers: &mut HeaderMap) {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if essence(kind).eq_ignore_ascii_case(JSON) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    }
+    let accept = headers.get_all(header::ACCEPT);
+    let ranges: Vec<&str> = accept
+        .iter()
+        .filter_map(|accept| accept.to_str().ok())
+        .flat_map(|accept| accept.split(','))
+        .map(essence)
+        .collect();
+    let takes = |kind: &str| {
+        let family = kind.split('/').next().unwrap_or(kind);
+        ranges.iter().any(|range| {
+            *range == "*/*"
+                || range.eq_ignore_ascii_case(kind)
+                || range.eq_ignore_ascii_case(&format!("{family}/*"))
+        })
+    };
+    if !headers.contains_key(header::ACCEPT) || takes(JSON) && takes(EVENTS) {
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(header::ACCEPT, both);
     }
+}
+
+/// A kind without its parameters
+fn essence(kind: &str) -> &str {
+    kind.split(';').next().unwrap_or(kind).trim()
+}
+
+/// A header that may come once, and came again: who looks at the first and who looks at the last
+/// would not see the same request
+fn twice(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .keys()
+        .map(HeaderName::as_str)
+        .find(|name| name.starts_with("mcp-") && headers.get_all(*name).iter().count() > 1)
 }
 
 fn refuse(status: StatusCode, error: &Refusal) -> Response {
