@@ -95,19 +95,19 @@ async fn names_that_are_too_long_are_cut_and_told(cx: Cx) -> Result<()> {
     }
     let owner = cx.lab.user("owner").await?;
     let mut import = Import::new();
-    let long = vec!["a".repeat(200); 3].join("/");
+    let long = vec!["a".repeat(200); 6].join("/");
     import.commit("main", "one", &[("a", b"a")]);
     import.branches(&long, 99);
     let repo = cx.lab.repo_from(&owner, &import).await?;
     let desk = Desk::new(&cx, &owner, &repo);
     let answer = desk.call("branch_list", json!({"limit": 100})).await?;
     let shown = answer["branches"].as_array().unwrap().len();
-    assert!((80..100).contains(&shown), "{shown}");
+    assert!((30..50).contains(&shown), "{shown}");
     let step = answer["next_steps"][0].as_str().unwrap();
-    assert!(step.starts_with(&format!("{} rows", 100 - shown)), "{step}");
+    assert!(step.contains("left out"), "{step}");
     let answer = desk.call("repo_status", json!({})).await?;
     let shown = answer["branches"].as_array().unwrap().len();
-    assert!((20..30).contains(&shown), "{shown}");
+    assert!((10..30).contains(&shown), "{shown}");
     let steps = answer["next_steps"].to_string();
     assert!(steps.contains("branch_list"), "{steps}");
     Ok(())
