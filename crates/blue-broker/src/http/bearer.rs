@@ -34,6 +34,8 @@ pub(crate) struct Pass {
     pub(crate) login: String,
     pub(crate) scope: String,
     pub(crate) forge_token: Secret,
+    /// Which of the person's forge tokens it is
+    pub(crate) version: i64,
     /// When either token ends
     good_until: Timestamp,
 }
@@ -170,6 +172,7 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         login: fresh.login,
         scope: checked.scope,
         forge_token: fresh.access,
+        version: fresh.version,
         good_until: checked.expires_at.min(fresh.good_until),
     });
     let entry = Entry {
@@ -209,6 +212,7 @@ mod tests {
                 login: "alice".to_owned(),
                 scope: "mcp".to_owned(),
                 forge_token: Secret::new("t"),
+                version: 1,
                 good_until: Timestamp::from_second(good_until).unwrap(),
             }),
             at: Instant::now(),

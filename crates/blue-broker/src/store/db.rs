@@ -69,7 +69,21 @@ macro_rules! together {
     };
 }
 
-pub(super) use {reading, together, writing};
+/// A text with the time in it, in ms by the database's own clock; `$sql` is a macro of the time
+macro_rules! by_its_clock {
+    ($db:expr, $sql:ident) => {
+        match $db {
+            $crate::store::db::Db::Sqlite { .. } => {
+                $sql!("CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)")
+            }
+            $crate::store::db::Db::Postgres(_) => {
+                $sql!("CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
+            }
+        }
+    };
+}
+
+pub(super) use {by_its_clock, reading, together, writing};
 
 impl Store {
     /// Open the database, make it if there is none, and bring it up to date

@@ -572,67 +572,31 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     assert_eq!((user.id.as_str(), user.version), (new.id.as_str(), 1));
     assert_eq!(user.tokens, Some(sealed("one")));
 
-    let lease = store
-        .lease(&user, "a", at(30), at(0))
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        store
-            .lease(&user, "b", at(30), at(29))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(store.extend(&lease, at(60)).await.unwrap());
-    let late = store.lease(&user, "b", at(90), at(59)).await.unwrap();
-    assert!(late.is_none(), "it was kept for longer");
-    assert!(
-        store
-            .refreshed(&lease, &sealed("two"), at(1))
-            .await
-            .unwrap()
-    );
-    assert!(!store.extend(&lease, at(60)).await.unwrap(), "it is over");
-    assert!(
-        store
-            .lease(&user, "b", at(30), at(2))
-            .await
-            .unwrap()
-            .is_none(),
-        "older version"
-    );
+    let long = Duration::from_hours(1);
+    let lease = store.lease(&user, "a", Duration::ZERO).await.unwrap();
+    let lease = lease.unwrap();
+    assert!(store.extend(&lease, long).await.unwrap());
+    let other = store.lease(&user, "b", long).await.unwrap();
+    assert!(other.is_none(), "it was kept for longer");
+    let new = sealed("two");
+    assert!(store.refreshed(&user.id, 1, &new, at(1)).await.unwrap());
+    assert!(!store.refreshed(&user.id, 1, &new, at(1)).await.unwrap());
+    assert!(!store.extend(&lease, long).await.unwrap(), "it is over");
+    let older = store.lease(&user, "b", long).await.unwrap();
+    assert!(older.is_none(), "older version");
     let user = store.user(&user.id).await.unwrap().unwrap();
     assert_eq!(
         (user.version, user.tokens.clone()),
         (2, Some(sealed("two")))
     );
 
-    // One who died holding the lease is followed by another; were it only slow, it may not write.
-    let dead = store
-        .lease(&user, "a", at(30), at(0))
-        .await
-        .unwrap()
-        .unwrap();
-    let lease = store
-        .lease(&user, "b", at(60), at(30))
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        !store
-            .refreshed(&dead, &sealed("late"), at(31))
-            .await
-            .unwrap()
-    );
-    store.release(lease).await.unwrap();
-    assert!(
-        store
-            .lease(&user, "c", at(60), at(31))
-            .await
-            .unwrap()
-            .is_some()
-    );
+    // One who died holding the lease is followed by another.
+    let dead = store.lease(&user, "a", Duration::ZERO).await.unwrap();
+    let lease = store.lease(&user, "b", long).await.unwrap();
+    assert!(!store.extend(&dead.unwrap(), long).await.unwrap());
+    store.release(lease.unwrap()).await.unwrap();
+    let next = store.lease(&user, "c", long).await.unwrap();
+    assert!(next.is_some());
 
     // A new sign-in wins over who holds the lease.
     assert!(
@@ -657,16 +621,15 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         (user.state, user.tokens.clone()),
         (UserState::Reconnect, None)
     );
+    assert!(store.lease(&user, "c", long).await.unwrap().is_none());
+    // Tokens that come late are better than none.
+    let late = sealed("late");
+    assert!(store.refreshed(&user.id, 4, &late, at(7)).await.unwrap());
+    let row = store.user(&user.id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.version), (UserState::Connected, 5));
     assert!(
         store
-            .lease(&user, "c", at(90), at(80))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(
-        store
-            .signed_in(&user.id, 4, "ada", "read:user", &sealed("five"), at(5))
+            .signed_in(&user.id, 5, "ada", "read:user", &sealed("five"), at(5))
             .await
             .unwrap()
     );
