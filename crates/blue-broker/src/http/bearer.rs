@@ -150,6 +150,9 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         return Ok(pass);
     }
     let (ends, noted) = app.passes.before(&hash);
+    // Counted from the look at the rows: what follows may take its time, and whoever ended the
+    // grant meanwhile, elsewhere, waited only as long as we may remember.
+    let at = Instant::now();
     let checked = app.store.check_access(&hash, now).await?.ok_or(BAD)?;
     if checked.resource != app.config.public_url.resource() {
         return Err(BAD);
@@ -177,7 +180,7 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
     });
     let entry = Entry {
         pass: Arc::clone(&pass),
-        at: Instant::now(),
+        at,
         noted,
     };
     app.passes.put(hash, ends, entry);

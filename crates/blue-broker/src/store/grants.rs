@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     Store, StoreError,
-    db::{reading, writing},
+    db::{reading, together, writing},
     ms, time,
 };
 
@@ -80,6 +80,8 @@ impl Store {
     }
 
     /// End grants: none of their tokens opens anything any more. Gives the ids of those it ended
+    ///
+    /// What would become a grant of the same person or client is forgotten with them.
     pub(crate) async fn revoke(
         &self,
         what: Revoked<'_>,
@@ -94,17 +96,44 @@ impl Store {
             WHERE client_id = $1 AND revoked_at IS NULL RETURNING id";
         const CONNECTION: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
             WHERE user_id = $1 AND client_id = $4 AND revoked_at IS NULL RETURNING id";
+        const OF_USER: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND user_id = $1",
+            "DELETE FROM authorizations WHERE user_id = $1",
+        ];
+        const OF_CLIENT: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND client_id = $1",
+            "DELETE FROM authorizations WHERE client_id = $1",
+        ];
+        const OF_BOTH: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND user_id = $1 AND client_id = $2",
+            "DELETE FROM authorizations WHERE user_id = $1 AND client_id = $2",
+        ];
+        let open: &[&str] = match what {
+            Revoked::Grant(_) => &[],
+            Revoked::User(_) => &OF_USER,
+            Revoked::Client(_) => &OF_CLIENT,
+            Revoked::Connection { .. } => &OF_BOTH,
+        };
         let (sql, of, client) = match what {
             Revoked::Grant(id) => (GRANT, id, None),
             Revoked::User(id) => (USER, id, None),
             Revoked::Client(id) => (CLIENT, id, None),
             Revoked::Connection { user, client } => (CONNECTION, user, Some(client)),
         };
-        let ended: Vec<(String,)> = writing!(&self.db, |on| {
+        let ended: Vec<(String,)> = together!(&self.db, |on| {
+            // First: of a code that is used right now, the grant is there when this has waited.
+            for sql in open {
+                let query = sqlx::query(*sql).bind(of);
+                let query = match client {
+                    Some(client) => query.bind(client),
+                    None => query,
+                };
+                query.execute(&mut *on).await?;
+            }
             let query = sqlx::query_as(sql).bind(of).bind(ms(now)).bind(why);
             match client {
-                Some(client) => query.bind(client).fetch_all(on).await?,
-                None => query.fetch_all(on).await?,
+                Some(client) => query.bind(client).fetch_all(&mut *on).await?,
+                None => query.fetch_all(&mut *on).await?,
             }
         });
         Ok(ended.into_iter().map(|(id,)| id).collect())

@@ -69,6 +69,8 @@ on_both!(
     a_lost_answer_is_forgiven_while_nothing_was_used,
     fifty_refreshes_are_limited_and_all_alive,
     revoking_ends_all_tokens_at_once,
+    revoking_ends_what_would_become_a_grant,
+    a_code_that_is_used_while_its_person_is_revoked_opens_nothing,
     forge_tokens_are_changed_by_one_at_a_time,
     sweeping_forgets_what_is_over,
     consents_pages_and_events_are_kept,
@@ -533,6 +535,80 @@ async fn revoking_ends_all_tokens_at_once(store: Store) {
             .len(),
         1
     );
+}
+
+async fn revoking_ends_what_would_become_a_grant(store: Store) {
+    let connection = Revoked::Connection {
+        user: "u",
+        client: "c",
+    };
+    // Which codes are left, of this person and client, of this person, and of this client
+    for (what, left) in [
+        (Revoked::Grant("g"), [true, true, true]),
+        (connection, [false, true, true]),
+        (Revoked::User("u"), [false, false, true]),
+        (Revoked::Client("c"), [false, true, false]),
+    ] {
+        let mut made = Vec::new();
+        for (user, client) in [("u", "c"), ("u", "d"), ("v", "c")] {
+            let (hash, open) = (random_hash(), authorization());
+            let code = Code {
+                user: user.to_owned(),
+                client_id: client.to_owned(),
+                ..code()
+            };
+            store.put_code(&hash, &code, at(0)).await.unwrap();
+            let open = Authorization {
+                ask: Ask {
+                    client_id: Some(client.to_owned()),
+                    ..open.ask
+                },
+                ..open
+            };
+            store.begin(&open, at(0)).await.unwrap();
+            let state = random_hash();
+            let open = store.approve(open, &state, at(0)).await.unwrap().unwrap();
+            let open = store.came_back(open, at(0)).await.unwrap().unwrap();
+            let granted = store.granted(open, user).await.unwrap().unwrap();
+            made.push((hash, granted.id));
+        }
+        store.revoke(what, "asked", at(1)).await.unwrap();
+        for ((hash, asked), left) in made.into_iter().zip(left) {
+            let used = store
+                .use_code(&hash, &grant(), &pair(1), &event(), at(1))
+                .await;
+            assert_eq!(used.unwrap() == CodeUse::Issued, left, "{what:?}");
+            let asked = store.authorization(&asked, at(1)).await.unwrap();
+            assert_eq!(asked.is_some(), left, "{what:?}");
+        }
+    }
+    // One that was used is known for longer, so that its replay is noticed.
+    let (opened, first, hash) = (grant(), pair(1), random_hash());
+    store.put_code(&hash, &code(), at(0)).await.unwrap();
+    store
+        .use_code(&hash, &opened, &first, &event(), at(1))
+        .await
+        .unwrap();
+    let ended = store.revoke(Revoked::User("u"), "asked", at(1)).await;
+    assert!(ended.unwrap().contains(&opened.id));
+    let again = store
+        .use_code(&hash, &grant(), &pair(1), &event(), at(2))
+        .await;
+    assert_eq!(again.unwrap(), CodeUse::Replayed { grant: opened.id });
+}
+
+/// However the two meet, nobody is let in afterwards
+async fn a_code_that_is_used_while_its_person_is_revoked_opens_nothing(store: Store) {
+    for _ in 0..20 {
+        let (hash, grant, pair, event) = (random_hash(), grant(), pair(1), event());
+        store.put_code(&hash, &code(), at(0)).await.unwrap();
+        let used = store.use_code(&hash, &grant, &pair, &event, at(1));
+        let ended = store.revoke(Revoked::User("u"), "asked", at(1));
+        let (used, ended) = tokio::join!(used, ended);
+        (used.unwrap(), ended.unwrap());
+        let checked = store.check_access(&pair.access, at(2)).await.unwrap();
+        assert!(checked.is_none());
+    }
 }
 
 fn sealed(word: &str) -> UpstreamTokens {
