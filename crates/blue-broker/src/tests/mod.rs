@@ -4,6 +4,7 @@ mod cimd;
 mod fresh;
 mod mcp;
 mod measure;
+mod reach;
 mod sweep;
 mod token;
 
@@ -93,6 +94,8 @@ struct Forge {
     /// Whether it lets its answers go: to a refresh, and to who asks who they are
     answers: watch::Sender<bool>,
     says_who: watch::Sender<bool>,
+    /// How it answers what else it is asked, one after the other
+    doors: Mutex<Vec<u16>>,
 }
 
 async fn once(open: &watch::Sender<bool>) {
@@ -106,6 +109,15 @@ async fn who(State(forge): State<Arc<Forge>>) -> Response {
     }
     let body = json!({ "sub": "1", "preferred_username": "login-1" });
     body.to_string().into_response()
+}
+
+async fn granted() -> String {
+    json!({ "active": true, "scope": "write:repository read:user" }).to_string()
+}
+
+async fn door(State(forge): State<Arc<Forge>>) -> StatusCode {
+    let status = forge.doors.lock().unwrap().remove(0);
+    StatusCode::from_u16(status).unwrap()
 }
 
 async fn refreshed(
@@ -176,12 +188,15 @@ impl World {
             closed: Mutex::new(false),
             answers: watch::Sender::new(true),
             says_who: watch::Sender::new(true),
+            doors: Mutex::default(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new()
             .route("/login/oauth/access_token", post(refreshed))
             .route("/login/oauth/userinfo", get(who))
+            .route("/login/oauth/introspect", post(granted))
+            .fallback(door)
             .with_state(Arc::clone(&forge));
         tokio::spawn(axum::serve(listener, router).into_future());
 
