@@ -131,9 +131,6 @@ async fn finish(
     if app.store.granted(returned, &user).await?.is_none() {
         return Ok(None);
     }
-    app.store
-        .consented(&user, &client, &code.scope, &code.redirect_uri, now)
-        .await?;
     app.store.client_used(&client, now).await?;
     let fields = Fields {
         client: Some(&client),

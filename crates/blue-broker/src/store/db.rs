@@ -154,7 +154,7 @@ fn private_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn postgres(url: &str) -> Result<Db, StoreError> {
+pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
     let options: PgConnectOptions = url.parse()?;
     // Of a first connection that fails, a pool tells only that time ran out.
     let first = timeout(PATIENCE, PgConnection::connect_with(&options)).await;

@@ -32,6 +32,9 @@ pub(crate) enum Revoked<'a> {
     },
 }
 
+/// Most pairs of tokens that are forgotten at once
+pub(super) const SWEPT: i64 = 500;
+
 pub(super) const INSERT: &str = "INSERT INTO grants (id, user_id, client_id, scope, resource, \
     created_at, last_used_at, refresh_window, refresh_count) VALUES ($1, $2, $3, $4, $5, $6, $6, 0, 0)";
 
@@ -141,17 +144,35 @@ impl Store {
 
     /// Forget grants that ended, or whose last token ended, before `before`
     pub(crate) async fn sweep_grants(&self, before: Timestamp) -> Result<u64, StoreError> {
-        const PAIRS: &str = "DELETE FROM pairs WHERE refresh_expires_at <= $1 OR grant_id IN \
-            (SELECT id FROM grants WHERE revoked_at <= $1)";
         const GRANTS: &str = "DELETE FROM grants WHERE created_at <= $1 \
             AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id)";
+        self.sweep_pairs(before).await?;
         Ok(writing!(&self.db, |on| {
-            sqlx::query(PAIRS).bind(ms(before)).execute(on).await?;
             sqlx::query(GRANTS)
                 .bind(ms(before))
                 .execute(on)
                 .await?
                 .rows_affected()
         }))
+    }
+
+    /// A few at a time: whoever else writes waits no longer than for that
+    async fn sweep_pairs(&self, before: Timestamp) -> Result<(), StoreError> {
+        const PAIRS: &str = "DELETE FROM pairs WHERE id IN (SELECT id FROM pairs \
+            WHERE refresh_expires_at <= $1 OR grant_id IN \
+            (SELECT id FROM grants WHERE revoked_at <= $1) LIMIT $2)";
+        loop {
+            let gone = writing!(&self.db, |on| {
+                sqlx::query(PAIRS)
+                    .bind(ms(before))
+                    .bind(SWEPT)
+                    .execute(on)
+                    .await?
+                    .rows_affected()
+            });
+            if gone < SWEPT.unsigned_abs() {
+                return Ok(());
+            }
+        }
     }
 }
