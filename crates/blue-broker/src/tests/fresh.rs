@@ -243,7 +243,7 @@ async fn a_forge_that_is_down_ends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_row_does_not_open() {
+async fn older_tokens_do_not_open_in_a_newer_row() {
     let world = World::start().await;
     let id = world.sign_in("1").await;
     let app = world.app();

@@ -187,6 +187,19 @@ async fn refreshes_of_one_grant_are_limited() {
         limited += u32::from(status == 429);
     }
     assert_eq!(limited, 5);
+    // Whoever waits as long as they are told is served again, and is not told more than that.
+    world.clock.advance(Duration::from_secs(400));
+    let url = world.app().config.public_url.at("/oauth/token");
+    let refresh = tokens["refresh_token"].as_str().unwrap();
+    let body = format!("grant_type=refresh_token&client_id=tool&refresh_token={refresh}");
+    let form = "application/x-www-form-urlencoded";
+    let request = world.http.post(url).header("content-type", form);
+    let answer = request.body(body).send().await.unwrap();
+    assert_eq!(answer.status(), 429);
+    assert_eq!(answer.headers()["retry-after"], "200");
+    world.clock.advance(Duration::from_secs(200));
+    let (status, _) = world.refresh("tool", &tokens["refresh_token"]).await;
+    assert_ne!(status, 429);
 }
 
 #[tokio::test(flavor = "multi_thread")]
