@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blue_core::clock::Clock;
 use blue_core::http::Http;
 use jiff::Timestamp;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     backend::Backend,
@@ -32,6 +33,8 @@ pub(crate) struct App {
     pub(crate) http: Http,
     /// Who refreshes forge tokens
     pub(crate) turns: Turns,
+    /// What must come to its end although nobody waits for it: it holds tokens that the forge gave
+    pub(crate) tasks: TaskTracker,
     /// Who came in lately
     pub(crate) passes: Passes,
     /// When database and forge were last there

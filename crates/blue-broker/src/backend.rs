@@ -64,6 +64,4 @@ impl fmt::Debug for Refused {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Grant(String),
-    /// Every grant of that person
-    User(String),
 }

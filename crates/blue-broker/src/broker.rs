@@ -5,7 +5,10 @@ use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use blue_core::clock::Clock;
 use blue_core::http::{Http, HttpConfig};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 
 use crate::{
     app::App,
@@ -23,6 +26,9 @@ use crate::{
 
 /// How long requests that run may go on once the broker is asked to stop
 const GRACE: Duration = Duration::from_millis(1500);
+/// How much longer the forge may take to answer with tokens: one that is not kept is lost, and its
+/// person has to sign in again
+const TOKENS: Duration = Duration::from_millis(2500);
 
 /// Which program this is
 #[derive(Debug, Clone)]
@@ -129,6 +135,7 @@ impl Broker {
             limits: Limits::default(),
             http: Http::new(parts.http),
             turns: Turns::default(),
+            tasks: TaskTracker::new(),
             passes: Passes::default(),
             seen: Seen::default(),
             backend: parts.backend,
@@ -169,6 +176,10 @@ impl Broker {
         if timeout(GRACE, &mut self.server).await.is_err() {
             self.server.abort();
             tracing::warn!("requests were cut off");
+        }
+        self.app.tasks.close();
+        if timeout(TOKENS, self.app.tasks.wait()).await.is_err() {
+            tracing::warn!("the forge did not answer in time; somebody may have to sign in again");
         }
         // A query of a request that was cut off must not hold the end up.
         let _ = timeout(Duration::from_millis(300), self.app.store.close()).await;

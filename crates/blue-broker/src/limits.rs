@@ -24,6 +24,8 @@ pub(crate) struct Limits {
     pub(crate) authorizations: Limit,
     /// Client metadata documents that are fetched, by host
     pub(crate) documents: Limit,
+    /// The same of clients that somebody said yes to: strangers cannot make those wait
+    pub(crate) known_documents: Limit,
 }
 
 impl Default for Limits {
@@ -37,12 +39,17 @@ impl Default for Limits {
                 Rate::new(240, Duration::from_millis(500)),
                 Rate::new(3000, Duration::from_millis(20)),
             ),
-            documents: Limit::new(
-                Rate::new(10, Duration::from_secs(10)),
-                Rate::new(60, Duration::from_secs(1)),
-            ),
+            documents: documents(),
+            known_documents: documents(),
         }
     }
+}
+
+fn documents() -> Limit {
+    Limit::new(
+        Rate::new(10, Duration::from_secs(10)),
+        Rate::new(60, Duration::from_secs(1)),
+    )
 }
 
 /// So many at once, and then one each time that `every` has passed

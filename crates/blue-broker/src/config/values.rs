@@ -231,12 +231,10 @@ impl ForgeScopes {
         &self.0
     }
 
-    /// An area that the scopes do not reach
-    pub fn outside(&self) -> Option<&'static str> {
-        AREAS
-            .iter()
-            .copied()
-            .find(|area| !self.0.iter().any(|scope| scope.ends_with(area)))
+    /// Areas that the scopes do not reach
+    pub fn outside(&self) -> impl Iterator<Item = &'static str> {
+        let inside = |area: &str| self.0.iter().any(|scope| scope.ends_with(area));
+        AREAS.iter().copied().filter(move |area| !inside(area))
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Pass {
     pub(crate) login: String,
     pub(crate) scope: String,
     pub(crate) forge_token: Secret,
+    /// Which of the person's forge tokens it is
+    pub(crate) version: i64,
     /// When either token ends
     good_until: Timestamp,
 }
@@ -148,6 +150,9 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         return Ok(pass);
     }
     let (ends, noted) = app.passes.before(&hash);
+    // Counted from the look at the rows: what follows may take its time, and whoever ended the
+    // grant meanwhile, elsewhere, waited only as long as we may remember.
+    let at = Instant::now();
     let checked = app.store.check_access(&hash, now).await?.ok_or(BAD)?;
     if checked.resource != app.config.public_url.resource() {
         return Err(BAD);
@@ -170,11 +175,12 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         login: fresh.login,
         scope: checked.scope,
         forge_token: fresh.access,
+        version: fresh.version,
         good_until: checked.expires_at.min(fresh.good_until),
     });
     let entry = Entry {
         pass: Arc::clone(&pass),
-        at: Instant::now(),
+        at,
         noted,
     };
     app.passes.put(hash, ends, entry);
@@ -209,6 +215,7 @@ mod tests {
                 login: "alice".to_owned(),
                 scope: "mcp".to_owned(),
                 forge_token: Secret::new("t"),
+                version: 1,
                 good_until: Timestamp::from_second(good_until).unwrap(),
             }),
             at: Instant::now(),

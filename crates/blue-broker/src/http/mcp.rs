@@ -79,9 +79,9 @@ fn refused_by_forge(app: &Arc<App>, pass: &Arc<Pass>) -> Refused {
     Refused::new(move || {
         // Nobody is let in by what is remembered of this token.
         app.passes.forget(std::slice::from_ref(&pass.grant));
-        let (app, pass) = (Arc::clone(&app), Arc::clone(&pass));
-        tokio::spawn(async move {
-            upstream::distrust(&app, &pass.user, &pass.forge_token).await;
+        let (on, pass) = (Arc::clone(&app), Arc::clone(&pass));
+        app.tasks.spawn(async move {
+            upstream::distrust(&on, &pass.user, pass.version).await;
         });
     })
 }

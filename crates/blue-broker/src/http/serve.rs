@@ -106,16 +106,23 @@ mod tests {
     #[tokio::test]
     async fn a_head_that_comes_byte_by_byte_is_cut_off() {
         let (address, _stop) = started(Duration::from_millis(200)).await;
-        let mut socket = TcpStream::connect(address).await.unwrap();
+        let (mut read, mut write) = TcpStream::connect(address).await.unwrap().into_split();
         let start = Instant::now();
-        socket
-            .write_all(b"GET / HTTP/1.1\r\nHost: x")
-            .await
-            .unwrap();
+        write.write_all(b"GET / HTTP/1.1\r\nX: ").await.unwrap();
+        // It never stops, and never is silent for as long as the whole head may take.
+        let sending = async {
+            let mut tick = tokio::time::interval(Duration::from_millis(20));
+            while write.write_all(b"x").await.is_ok() {
+                tick.tick().await;
+            }
+        };
         let mut said = Vec::new();
         // Ends, with a word or without.
-        let _ = socket.read_to_end(&mut said).await;
-        assert!(start.elapsed() < Duration::from_secs(10));
+        let reading = read.read_to_end(&mut said);
+        let both = futures_util::future::join(sending, reading);
+        let ended = tokio::time::timeout(Duration::from_secs(10), both).await;
+        assert!(ended.is_ok(), "it goes on");
+        assert!(start.elapsed() >= Duration::from_millis(150), "too early");
         assert!(!said.starts_with(b"HTTP/1.1 200"), "{said:?}");
     }
 

@@ -69,7 +69,7 @@ async fn take(
     // To its end, even if the browser goes away: the code is used up, and with it the person's
     // older tokens may be.
     let work = finish(Arc::clone(app), request.clone(), returned, code);
-    match tokio::spawn(work).await {
+    match app.tasks.spawn(work).await {
         Ok(Ok(Some(session))) => Ok(see_other("/connections", Some(session))),
         Ok(Ok(None)) => Ok(see_other(&done, None)),
         Ok(Err(trouble)) => Err(trouble),
@@ -133,9 +133,6 @@ async fn finish(
     if app.store.granted(returned, &user).await?.is_none() {
         return Ok(None);
     }
-    app.store
-        .consented(&user, &client, &code.scope, &code.redirect_uri, now)
-        .await?;
     app.store.client_used(&client, now).await?;
     let fields = Fields {
         client: Some(&client),

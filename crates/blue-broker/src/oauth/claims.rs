@@ -10,6 +10,8 @@ use super::redirect;
 use crate::config::Config;
 
 const MOST_URIS: usize = 20;
+/// All redirect URIs together, in bytes: whoever comes along has them written down
+const LONGEST_URIS: usize = 4096;
 const LONGEST_NAME: usize = 100;
 const LONGEST_URI: usize = 2048;
 
@@ -93,6 +95,11 @@ fn redirect_uris(config: &Config, said: &Map<String, Value>) -> Result<Vec<Strin
         if !uris.iter().any(|known| known == uri) {
             uris.push(uri.to_owned());
         }
+    }
+    if uris.iter().map(String::len).sum::<usize>() > LONGEST_URIS {
+        return Err(bad(format!(
+            "the redirect URIs are longer than {LONGEST_URIS} bytes together"
+        )));
     }
     Ok(uris)
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
@@ -64,7 +65,7 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
             audit::tell(&event);
             Ok(issued)
         }
-        Refresh::Limited => Err(OAuthError::too_many(RULES.window.as_secs())),
+        Refresh::Limited => Err(OAuthError::too_many(left_of_window(now))),
         Refresh::Gone => Err(bad()),
         Refresh::Replayed => {
             revoke::ended(app, std::slice::from_ref(&of.grant));
@@ -76,4 +77,11 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
             Err(bad())
         }
     }
+}
+
+/// Seconds until refreshes are counted anew
+fn left_of_window(now: Timestamp) -> u64 {
+    let window = RULES.window.as_secs();
+    let now = u64::try_from(now.as_second()).unwrap_or(0);
+    window - now % window
 }

@@ -4,7 +4,7 @@
 //! that is there; the port of the own machine, which is another one each time, makes no
 //! difference. One with a secret is always new, for nobody may get another's secret.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     extract::{Request, State},
@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use super::{
     claims::{ClaimError, Claims},
@@ -28,6 +29,8 @@ use crate::{
 
 /// Largest registration
 const LARGEST: usize = 16 * 1024;
+/// So much of a host is written down
+const LONGEST_HOST: usize = 100;
 
 pub(crate) async fn register(State(app): State<Arc<App>>, request: Request) -> Response {
     match answer(&app, request).await {
@@ -155,11 +158,22 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
     let about = Fields {
         client: Some(&client.id),
         request: id.as_ref().map(|RequestId(id)| id.as_str()),
-        detail: json!({ "name": client.name, "redirect_uris": client.redirect_uris }),
+        detail: json!({ "name": client.name, "redirect_hosts": hosts(&client.redirect_uris) }),
         ..Fields::default()
     };
     app.audit(AuditEvent::Registered, about).await;
     Ok(written(&client, &claims, &said, secret.as_ref()))
+}
+
+/// Where the redirect URIs lead: enough to know a client by, for events are kept for long
+fn hosts(uris: &[String]) -> BTreeSet<String> {
+    let host = |uri: &String| {
+        let url = Url::parse(uri).ok()?;
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.unwrap_or(url.scheme());
+        Some(host.chars().take(LONGEST_HOST).collect())
+    };
+    uris.iter().filter_map(host).collect()
 }
 
 async fn body(request: Request) -> Result<Map<String, Value>, Refusal> {

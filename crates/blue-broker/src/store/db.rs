@@ -71,7 +71,21 @@ macro_rules! together {
     };
 }
 
-pub(super) use {reading, together, writing};
+/// A text with the time in it, in ms by the database's own clock; `$sql` is a macro of the time
+macro_rules! by_its_clock {
+    ($db:expr, $sql:ident) => {
+        match $db {
+            $crate::store::db::Db::Sqlite { .. } => {
+                $sql!("CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)")
+            }
+            $crate::store::db::Db::Postgres(_) => {
+                $sql!("CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
+            }
+        }
+    };
+}
+
+pub(super) use {by_its_clock, reading, together, writing};
 
 impl Store {
     /// Open the database, make it if there is none, and bring it up to date
@@ -142,7 +156,7 @@ fn private_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn postgres(url: &str) -> Result<Db, StoreError> {
+pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
     let options: PgConnectOptions = url.parse()?;
     // Of a first connection that fails, a pool tells only that time ran out.
     let first = timeout(PATIENCE, PgConnection::connect_with(&options)).await;

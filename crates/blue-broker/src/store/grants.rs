@@ -42,6 +42,9 @@ pub(crate) enum Revoked<'a> {
     },
 }
 
+/// Most pairs of tokens that are forgotten at once
+pub(super) const SWEPT: i64 = 500;
+
 pub(super) const INSERT: &str = "INSERT INTO grants (id, user_id, client_id, scope, resource, \
     created_at, last_used_at, refresh_window, refresh_count) VALUES ($1, $2, $3, $4, $5, $6, $6, 0, 0)";
 
@@ -91,7 +94,8 @@ impl Store {
 
     /// End grants: none of their tokens opens anything any more. Gives those that it ended
     ///
-    /// Who has no other is left without tokens of the forge, too.
+    /// What would become a grant of the same person or client is forgotten with them, and who has no
+    /// other is left without tokens of the forge, too.
     pub(crate) async fn revoke(
         &self,
         what: Revoked<'_>,
@@ -106,6 +110,24 @@ impl Store {
             WHERE client_id = $1 AND revoked_at IS NULL RETURNING id, user_id, client_id";
         const CONNECTION: &str = "UPDATE grants SET revoked_at = $2, revoked_why = $3 \
             WHERE user_id = $1 AND client_id = $4 AND revoked_at IS NULL RETURNING id, user_id, client_id";
+        const OF_USER: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND user_id = $1",
+            "DELETE FROM authorizations WHERE user_id = $1",
+        ];
+        const OF_CLIENT: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND client_id = $1",
+            "DELETE FROM authorizations WHERE client_id = $1",
+        ];
+        const OF_BOTH: [&str; 2] = [
+            "DELETE FROM codes WHERE used_at IS NULL AND user_id = $1 AND client_id = $2",
+            "DELETE FROM authorizations WHERE user_id = $1 AND client_id = $2",
+        ];
+        let open: &[&str] = match what {
+            Revoked::Grant(_) => &[],
+            Revoked::User(_) => &OF_USER,
+            Revoked::Client(_) => &OF_CLIENT,
+            Revoked::Connection { .. } => &OF_BOTH,
+        };
         let (sql, of, client) = match what {
             Revoked::Grant(id) => (GRANT, id, None),
             Revoked::User(id) => (USER, id, None),
@@ -113,6 +135,15 @@ impl Store {
             Revoked::Connection { user, client } => (CONNECTION, user, Some(client)),
         };
         let ended = together!(&self.db, |on| {
+            // First: of a code that is used right now, the grant is there when this has waited.
+            for sql in open {
+                let query = sqlx::query(*sql).bind(of);
+                let query = match client {
+                    Some(client) => query.bind(client),
+                    None => query,
+                };
+                query.execute(&mut *on).await?;
+            }
             let query = sqlx::query_as(sql).bind(of).bind(ms(now)).bind(why);
             let ended: Vec<(String, String, String)> = match client {
                 Some(client) => query.bind(client).fetch_all(&mut *on).await?,
@@ -139,8 +170,6 @@ impl Store {
 
     /// Forget grants that ended, or whose last token ended, before `before`
     pub(crate) async fn sweep_grants(&self, before: Timestamp) -> Result<u64, StoreError> {
-        const PAIRS: &str = "DELETE FROM pairs WHERE refresh_expires_at <= $1 OR grant_id IN \
-            (SELECT id FROM grants WHERE revoked_at <= $1)";
         const GRANTS: &str = "DELETE FROM grants WHERE created_at <= $1 \
             AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id)";
         // A client was used when its grants were: nobody will know when they are gone.
@@ -149,8 +178,8 @@ impl Store {
             WHERE COALESCE(last_used_at, 0) < (SELECT MAX(grants.last_used_at) FROM grants \
             WHERE grants.client_id = clients.id AND grants.created_at <= $1 \
             AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id))";
+        self.sweep_pairs(before).await?;
         Ok(writing!(&self.db, |on| {
-            sqlx::query(PAIRS).bind(ms(before)).execute(on).await?;
             sqlx::query(CLIENTS).bind(ms(before)).execute(on).await?;
             sqlx::query(GRANTS)
                 .bind(ms(before))
@@ -158,5 +187,25 @@ impl Store {
                 .await?
                 .rows_affected()
         }))
+    }
+
+    /// A few at a time: whoever else writes waits no longer than for that
+    async fn sweep_pairs(&self, before: Timestamp) -> Result<(), StoreError> {
+        const PAIRS: &str = "DELETE FROM pairs WHERE id IN (SELECT id FROM pairs \
+            WHERE refresh_expires_at <= $1 OR grant_id IN \
+            (SELECT id FROM grants WHERE revoked_at <= $1) LIMIT $2)";
+        loop {
+            let gone = writing!(&self.db, |on| {
+                sqlx::query(PAIRS)
+                    .bind(ms(before))
+                    .bind(SWEPT)
+                    .execute(on)
+                    .await?
+                    .rows_affected()
+            });
+            if gone < SWEPT.unsigned_abs() {
+                return Ok(());
+            }
+        }
     }
 }

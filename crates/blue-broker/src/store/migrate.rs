@@ -8,6 +8,7 @@ use super::{StoreError, db::Db};
 pub(super) const ALL: &[&str] = &[
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
 ];
 
 pub(super) async fn run(db: &Db, steps: &[&str]) -> Result<(), StoreError> {

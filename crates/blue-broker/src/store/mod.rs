@@ -7,7 +7,6 @@ mod audit;
 mod authorizations;
 mod clients;
 mod codes;
-mod consents;
 mod erase;
 mod grants;
 mod page_sessions;

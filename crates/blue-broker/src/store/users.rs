@@ -4,11 +4,13 @@
 //! every change of the set raises its version, is one conditional update, and is made by whoever
 //! holds the lease.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::{
     Store, StoreError, corrupt,
-    db::{reading, writing},
+    db::{by_its_clock, reading, writing},
     ms, time,
 };
 use crate::crypto::WrappedKey;
@@ -127,6 +129,10 @@ fn user(row: Row) -> Result<User, StoreError> {
         updated_at: time(updated),
         scope,
     })
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2)
 }
 
 impl Store {
@@ -254,22 +260,33 @@ impl Store {
     }
 
     /// Take the right to refresh the tokens of this version; None if somebody else has it
+    ///
+    /// Its end is told by the database's own clock: those of the replicas may differ.
     pub(crate) async fn lease(
         &self,
         user: &User,
         owner: &str,
-        until: Timestamp,
-        now: Timestamp,
+        time: Duration,
     ) -> Result<Option<Lease>, StoreError> {
-        const SQL: &str = "UPDATE users SET lease_owner = $3, lease_until = $4 WHERE id = $1 \
-            AND version = $2 AND state = 'connected' AND (lease_until IS NULL OR lease_until <= $5)";
+        macro_rules! sql {
+            ($now:literal) => {
+                concat!(
+                    "UPDATE users SET lease_owner = $3, lease_until = ",
+                    $now,
+                    " + $4 WHERE id = $1 AND version = $2 AND state = 'connected' \
+                     AND (lease_until IS NULL OR lease_until <= ",
+                    $now,
+                    ")"
+                )
+            };
+        }
+        let sql = by_its_clock!(&self.db, sql);
         let taken = writing!(&self.db, |on| {
-            sqlx::query(SQL)
+            sqlx::query(sql)
                 .bind(&user.id)
                 .bind(user.version)
                 .bind(owner)
-                .bind(ms(until))
-                .bind(ms(now))
+                .bind(millis(time))
                 .execute(on)
                 .await?
                 .rows_affected()
@@ -282,15 +299,23 @@ impl Store {
     }
 
     /// Keep the right for longer; false if it is lost
-    pub(crate) async fn extend(&self, lease: &Lease, until: Timestamp) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE users SET lease_until = $4 \
-            WHERE id = $1 AND version = $2 AND lease_owner = $3";
+    pub(crate) async fn extend(&self, lease: &Lease, time: Duration) -> Result<bool, StoreError> {
+        macro_rules! sql {
+            ($now:literal) => {
+                concat!(
+                    "UPDATE users SET lease_until = ",
+                    $now,
+                    " + $4 WHERE id = $1 AND version = $2 AND lease_owner = $3"
+                )
+            };
+        }
+        let sql = by_its_clock!(&self.db, sql);
         Ok(writing!(&self.db, |on| {
-            sqlx::query(SQL)
+            sqlx::query(sql)
                 .bind(&lease.user)
                 .bind(lease.version)
                 .bind(&lease.owner)
-                .bind(ms(until))
+                .bind(millis(time))
                 .execute(on)
                 .await?
                 .rows_affected()
@@ -298,21 +323,26 @@ impl Store {
         }))
     }
 
-    /// Write what the forge gave; false if the row was changed meanwhile, and then that is newer
+    /// Write what the forge gave for the tokens of version `from`; false if the row was changed
+    /// meanwhile
+    ///
+    /// Whoever has the lease: an answer that came late is good. So it is where `from` is the row
+    /// of somebody who was told to sign in again.
     pub(crate) async fn refreshed(
         &self,
-        lease: &Lease,
+        id: &str,
+        from: i64,
         tokens: &UpstreamTokens,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE users SET version = version + 1, access_sealed = $4, \
-            refresh_sealed = $5, access_expires_at = $6, updated_at = $7, lease_owner = NULL, \
-            lease_until = NULL WHERE id = $1 AND version = $2 AND lease_owner = $3";
+        const SQL: &str = "UPDATE users SET state = 'connected', version = version + 1, \
+            access_sealed = $3, refresh_sealed = $4, access_expires_at = $5, updated_at = $6, \
+            lease_owner = NULL, lease_until = NULL WHERE id = $1 AND version = $2 \
+            AND state IN ('connected', 'reconnect')";
         Ok(writing!(&self.db, |on| {
             sqlx::query(SQL)
-                .bind(&lease.user)
-                .bind(lease.version)
-                .bind(&lease.owner)
+                .bind(id)
+                .bind(from)
                 .bind(&tokens.access)
                 .bind(&tokens.refresh)
                 .bind(ms(tokens.access_expires_at))

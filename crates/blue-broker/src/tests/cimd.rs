@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{REDIRECT, World};
-use crate::store::{AuthMethod, Client, ClientKind, ms};
+use crate::{
+    oauth::{
+        cimd::MetadataError,
+        clients::{self, ClientError},
+    },
+    store::{AuthMethod, Client, ClientKind, ms},
+};
 
 /// No name server knows it
 const ID: &str = "https://client.invalid/metadata.json";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_document_that_was_read_counts_until_it_is_too_old() {
-    let world = World::start().await;
-    let app = world.app();
-    let until = app.now() + Duration::from_hours(1);
-    let client = Client {
-        id: ID.to_owned(),
+fn client(id: &str, until: Timestamp, used: Option<Timestamp>) -> Client {
+    Client {
+        id: id.to_owned(),
         kind: ClientKind::Metadata,
         name: "A client".to_owned(),
         redirect_uris: vec![REDIRECT.to_owned()],
@@ -24,9 +27,46 @@ async fn a_document_that_was_read_counts_until_it_is_too_old() {
         secret: None,
         metadata: json!({ "document_good_until": ms(until) }),
         fingerprint: None,
-        created_at: app.now(),
-        last_used_at: None,
+        created_at: until,
+        last_used_at: used,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_do_not_hold_up_a_client_that_somebody_said_yes_to() {
+    let world = World::start().await;
+    let app = world.app();
+    let long_ago = Timestamp::UNIX_EPOCH;
+    for (name, used) in [("used", Some(long_ago)), ("seen", None)] {
+        let id = format!("https://{name}.invalid/metadata.json");
+        let row = client(&id, long_ago, used);
+        assert!(app.store.put_client(&row).await.unwrap());
+    }
+    let limit = &app.limits.documents;
+    let mut strangers = 0;
+    while limit.take(Some(&strangers.to_string()), app.now()).is_ok() {
+        strangers += 1;
+    }
+    let found = async |name: &str| {
+        let id = format!("https://{name}.invalid/metadata.json");
+        match clients::find(app, &id).await {
+            Err(ClientError::Metadata(error)) => error,
+            other => panic!("{other:?}"),
+        }
     };
+    // It was asked for, and has no address.
+    assert!(matches!(found("used").await, MetadataError::Unreachable));
+    for name in ["seen", "new"] {
+        assert!(matches!(found(name).await, MetadataError::Busy), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_was_read_counts_until_it_is_too_old() {
+    let world = World::start().await;
+    let app = world.app();
+    let until = app.now() + Duration::from_hours(1);
+    let client = client(ID, until, None);
     assert!(app.store.put_client(&client).await.unwrap());
     let user = world.sign_in("1").await;
     for (later, status) in [(0, 200), (2, 200), (25, 503)] {

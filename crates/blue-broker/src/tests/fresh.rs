@@ -1,18 +1,20 @@
 //! One set of forge tokens per person, refreshed by one caller at a time
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
-use blue_core::secret::Secret;
+use blue_core::{
+    clock::{Clock as _, ManualClock},
+    secret::Secret,
+};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use super::{Mood, World};
+use super::{Mood, World, until};
 use crate::{
     Admin, SystemRng,
+    store::{Store, UserState},
     upstream::{self, ForgeAccount, SignIn, Tokens},
 };
 
@@ -39,7 +41,7 @@ async fn many_calls_at_once_refresh_the_forge_token_once() {
     for (status, said) in join_all(calls).await {
         assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
     }
-    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    assert_eq!(world.asked(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -47,9 +49,13 @@ async fn replicas_refresh_the_forge_token_once() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
-    let replica = world.replica().await;
+    // Clocks of machines differ.
+    let ahead = Arc::new(ManualClock::at(world.clock.now() + Duration::from_mins(1)));
+    let replica = world.replica(&ahead).await;
     for round in 1..4 {
-        world.clock.advance(Duration::from_hours(1));
+        for clock in [&world.clock, &ahead] {
+            clock.advance(Duration::from_hours(2));
+        }
         let all = (0..10).map(|n| {
             let app = if n % 2 == 0 {
                 world.app()
@@ -61,9 +67,129 @@ async fn replicas_refresh_the_forge_token_once() {
         for fresh in join_all(all).await {
             assert_eq!(fresh.unwrap().access.expose(), format!("access-{round}"));
         }
-        assert_eq!(*world.forge.asked.lock().unwrap(), round);
+        assert_eq!(world.asked(), round);
     }
     replica.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.clock.advance(Duration::from_hours(1));
+    world.forge.answers.send_replace(false);
+    let meanwhile = async {
+        until("it is given", async || {
+            *world.forge.current.lock().unwrap() == 1
+        })
+        .await;
+        // So does a replica that took us for dead and came second.
+        let store = &world.app().store;
+        let marked = store.must_reconnect(&user, 1, world.app().now()).await;
+        assert!(marked.unwrap());
+        world.forge.answers.send_replace(true);
+    };
+    let (fresh, ()) = tokio::join!(upstream::fresh(world.app(), &user), meanwhile);
+    assert_eq!(fresh.unwrap().access.expose(), "access-1");
+    let again = upstream::fresh(world.app(), &user).await;
+    assert_eq!(again.unwrap().access.expose(), "access-1");
+    assert_eq!(world.asked(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_hangs_holds_nobody_up_whose_token_is_good() {
+    let (world, one, _) = ended().await;
+    world.forge.answers.send_replace(false);
+    let calls = join_all((0..4).map(|_| world.call(&one["access_token"])));
+    let calls = timeout(Duration::from_secs(10), calls).await.unwrap();
+    for (status, said) in calls {
+        assert_eq!((status, &said["forge_token"]), (200, &json!("access-0")));
+    }
+    // What was asked for is kept, whoever waits for it.
+    world.forge.answers.send_replace(true);
+    until("they are kept", async || world.app().tasks.is_empty()).await;
+    let (status, said) = world.call(&one["access_token"]).await;
+    assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
+    assert_eq!(world.asked(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_is_shared_by_all_who_waited_for_it() {
+    let (world, one, _) = ended().await;
+    let user = &world.app().store.users(1).await.unwrap()[0].id;
+    world.clock.advance(Duration::from_mins(1));
+    *world.forge.mood.lock().unwrap() = Mood::Broken;
+    world.forge.answers.send_replace(false);
+    let calls = join_all((0..4).map(|_| world.call(&one["access_token"])));
+    let ending = async {
+        until("all wait", async || world.app().turns.waiting(user) == 4).await;
+        world.forge.answers.send_replace(true);
+    };
+    let (calls, ()) = tokio::join!(calls, ending);
+    for (status, said) in calls {
+        assert_eq!(status, 503, "{said}");
+    }
+    assert_eq!(world.asked(), 1);
+    // Who comes later tries again.
+    *world.forge.mood.lock().unwrap() = Mood::Rotating;
+    assert_eq!(world.call(&one["access_token"]).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_outlives_an_older_token_that_the_forge_refuses() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    let row = async || world.app().store.user(&user).await.unwrap().unwrap();
+    *world.forge.closed.lock().unwrap() = true;
+    world.forge.says_who.send_replace(false);
+    let refused = upstream::distrust(world.app(), &user, 1);
+    let meanwhile = async {
+        until("it is renewed", async || row().await.version == 2).await;
+        world.sign_in("1").await;
+        world.forge.says_who.send_replace(true);
+    };
+    tokio::join!(refused, meanwhile);
+    assert_eq!(
+        (row().await.version, row().await.state),
+        (3, UserState::Connected)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_gives_the_refused_token_again_is_asked_once() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    *world.forge.mood.lock().unwrap() = Mood::Same;
+    let calls = join_all((0..5).map(|_| upstream::distrust(world.app(), &user, 1)));
+    timeout(Duration::from_secs(10), calls).await.unwrap();
+    assert_eq!(world.asked(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_for_tokens_that_the_forge_is_about_to_give() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.clock.advance(Duration::from_hours(1));
+    world.forge.answers.send_replace(false);
+    let app = Arc::clone(world.app());
+    let call = tokio::spawn({
+        let user = user.clone();
+        async move { upstream::fresh(&app, &user).await }
+    });
+    until("it is asked", async || world.asked() == 1).await;
+    // Its client has left.
+    call.abort();
+    let database = world.app().config.database.clone();
+    let (forge, clock) = (Arc::clone(&world.forge), Arc::clone(&world.clock));
+    let mut stopping = tokio::spawn(world.broker.shutdown());
+    let early = timeout(Duration::from_millis(300), &mut stopping).await;
+    assert!(early.is_err(), "it did not wait");
+    forge.answers.send_replace(true);
+    stopping.await.unwrap();
+    let row = Store::open(&database).await.unwrap().user(&user).await;
+    let row = row.unwrap().unwrap();
+    assert_eq!(row.version, 2);
+    assert!(row.tokens.unwrap().access_expires_at > clock.now());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +205,7 @@ async fn two_connections_live_through_a_day_on_a_rotating_forge() {
         }
         world.clock.advance(Duration::from_mins(15));
     }
-    let asked = *world.forge.asked.lock().unwrap();
+    let asked = world.asked();
     assert!((20..40).contains(&asked), "{asked}");
 }
 
@@ -92,7 +218,7 @@ async fn who_must_sign_in_again_gets_neither_calls_nor_tokens() {
         for tokens in [&one, &two] {
             assert_eq!(world.call(&tokens["access_token"]).await.0, 401, "{word}");
         }
-        let asked = *world.forge.asked.lock().unwrap();
+        let asked = world.asked();
         assert_eq!(asked, 1, "no blind retry");
         let (status, body) = world.refresh("tool", &one["refresh_token"]).await;
         assert_eq!((status, &body["error"]), (400, &json!("invalid_grant")));
@@ -118,7 +244,7 @@ async fn a_forge_that_is_down_ends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_row_does_not_open() {
+async fn older_tokens_do_not_open_in_a_newer_row() {
     let world = World::start().await;
     let id = world.sign_in("1").await;
     let app = world.app();
@@ -136,16 +262,10 @@ async fn refused_by_forge(world: &World, access: &Value, user: &str, version: i6
     let request = world.http.post(url).bearer_auth(access.as_str().unwrap());
     let request = request.header("x-forge-says-401", "1");
     assert_eq!(request.send().await.unwrap().status(), 200);
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        let row = world.app().store.user(user).await.unwrap().unwrap();
-        // The one that refreshes still has the turn until it has looked at what it got.
-        if row.version >= version {
-            return;
-        }
-        assert!(Instant::now() < until, "nothing happened");
-        tokio::task::yield_now().await;
-    }
+    let app = world.app();
+    until("it draws its conclusions", async || app.tasks.is_empty()).await;
+    let row = app.store.user(user).await.unwrap().unwrap();
+    assert_eq!(row.version, version);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,7 +279,7 @@ async fn a_grant_that_is_taken_back_at_the_forge_is_noticed_at_the_next_call() {
     assert_eq!(status, 401, "{said}");
     let (status, said) = world.refresh("tool", &tokens["refresh_token"]).await;
     assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")));
-    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    assert_eq!(world.asked(), 1);
     // After a new sign-in the same tokens are good again.
     *world.forge.mood.lock().unwrap() = Mood::Rotating;
     world.sign_in("1").await;
@@ -174,7 +294,7 @@ async fn a_token_that_the_forge_refuses_is_replaced_once() {
     refused_by_forge(&world, &tokens["access_token"], &user, 2).await;
     let (status, said) = world.call(&tokens["access_token"]).await;
     assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
-    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    assert_eq!(world.asked(), 1);
     // The forge refuses the new one, too: there is nothing left but to sign in.
     *world.forge.closed.lock().unwrap() = true;
     refused_by_forge(&world, &tokens["access_token"], &user, 4).await;
@@ -187,13 +307,12 @@ async fn a_forge_that_is_down_is_no_reason_to_sign_in_again() {
     let user = world.sign_in("1").await;
     let tokens = world.tokens("tool", &user).await;
     *world.forge.mood.lock().unwrap() = Mood::Broken;
-    let refused = Secret::new("access-0");
-    upstream::distrust(world.app(), &user, &refused).await;
-    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    upstream::distrust(world.app(), &user, 1).await;
+    assert_eq!(world.asked(), 1);
     assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
     // Nor is one that was replaced long ago.
-    upstream::distrust(world.app(), &user, &Secret::new("another")).await;
-    assert_eq!(*world.forge.asked.lock().unwrap(), 1);
+    upstream::distrust(world.app(), &user, 0).await;
+    assert_eq!(world.asked(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

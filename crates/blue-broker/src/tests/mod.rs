@@ -4,13 +4,14 @@ mod cimd;
 mod fresh;
 mod mcp;
 mod measure;
+mod reach;
 mod sweep;
 mod token;
 
 use std::{
     path::Path,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -18,7 +19,7 @@ use axum::{
     Router,
     body::Body,
     extract::State,
-    http::{Request, StatusCode},
+    http::{HeaderMap, Request, StatusCode},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -27,6 +28,7 @@ use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::{
     Backend, Broker, Build, Caller, Ended, Parts, SystemRng,
@@ -76,6 +78,8 @@ enum Mood {
     Rotating,
     Refusing(&'static str),
     Broken,
+    /// It gives again what it gave before
+    Same,
 }
 
 /// A forge that only refreshes
@@ -87,9 +91,19 @@ struct Forge {
     asked: Mutex<u32>,
     /// Whether it answers 401 to whoever asks who they are
     closed: Mutex<bool>,
+    /// Whether it lets its answers go: to a refresh, and to who asks who they are
+    answers: watch::Sender<bool>,
+    says_who: watch::Sender<bool>,
+    /// How it answers what else it is asked, one after the other
+    doors: Mutex<Vec<u16>>,
+}
+
+async fn once(open: &watch::Sender<bool>) {
+    open.subscribe().wait_for(|open| *open).await.unwrap();
 }
 
 async fn who(State(forge): State<Arc<Forge>>) -> Response {
+    once(&forge.says_who).await;
     if *forge.closed.lock().unwrap() {
         return StatusCode::UNAUTHORIZED.into_response();
     }
@@ -97,38 +111,63 @@ async fn who(State(forge): State<Arc<Forge>>) -> Response {
     body.to_string().into_response()
 }
 
+async fn granted() -> String {
+    json!({ "active": true, "scope": "write:repository read:user" }).to_string()
+}
+
+async fn door(State(forge): State<Arc<Forge>>) -> StatusCode {
+    let status = forge.doors.lock().unwrap().remove(0);
+    StatusCode::from_u16(status).unwrap()
+}
+
 async fn refreshed(
     State(forge): State<Arc<Forge>>,
-    headers: axum::http::HeaderMap,
+    headers: HeaderMap,
     body: axum::body::Bytes,
 ) -> Response {
     *forge.asked.lock().unwrap() += 1;
     // Long enough for others to come meanwhile.
     tokio::time::sleep(Duration::from_millis(30)).await;
-    let params = Params::form(&headers, &body).unwrap();
-    assert_eq!(params.get("client_secret"), Some("gto_secret"));
-    let refused = |error: &str| {
-        let body = json!({ "error": error, "error_description": "token was already used" });
-        (StatusCode::BAD_REQUEST, body.to_string()).into_response()
-    };
-    let mood = *forge.mood.lock().unwrap();
-    match mood {
-        Mood::Refusing(error) => return refused(error),
-        Mood::Broken => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        Mood::Rotating => {}
+    let answer = forge.refresh(&headers, &body);
+    once(&forge.answers).await;
+    answer
+}
+
+impl Forge {
+    fn refresh(&self, headers: &HeaderMap, body: &[u8]) -> Response {
+        let params = Params::form(headers, body).unwrap();
+        assert_eq!(params.get("client_secret"), Some("gto_secret"));
+        let refused = |error: &str| {
+            let body = json!({ "error": error, "error_description": "token was already used" });
+            (StatusCode::BAD_REQUEST, body.to_string()).into_response()
+        };
+        let mood = *self.mood.lock().unwrap();
+        let mut current = self.current.lock().unwrap();
+        let good = params.get("refresh_token") == Some(&format!("refresh-{current}"));
+        match mood {
+            Mood::Refusing(error) => return refused(error),
+            Mood::Broken => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            Mood::Rotating | Mood::Same if !good => return refused("unauthorized_client"),
+            Mood::Rotating => *current += 1,
+            Mood::Same => {}
+        }
+        let body = json!({
+            "access_token": format!("access-{current}"),
+            "refresh_token": format!("refresh-{current}"),
+            "token_type": "bearer",
+            "expires_in": 3600,
+        });
+        body.to_string().into_response()
     }
-    let mut current = forge.current.lock().unwrap();
-    if params.get("refresh_token") != Some(&format!("refresh-{current}")) {
-        return refused("unauthorized_client");
+}
+
+/// Wait until something is so
+async fn until<F: Future<Output = bool>>(what: &str, so: impl Fn() -> F) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !so().await {
+        assert!(Instant::now() < end, "{what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    *current += 1;
-    let body = json!({
-        "access_token": format!("access-{current}"),
-        "refresh_token": format!("refresh-{current}"),
-        "token_type": "bearer",
-        "expires_in": 3600,
-    });
-    body.to_string().into_response()
 }
 
 /// Whether it is there; slow, so that others ask meanwhile
@@ -158,6 +197,9 @@ impl World {
             current: Mutex::new(0),
             asked: Mutex::new(0),
             closed: Mutex::new(false),
+            answers: watch::Sender::new(true),
+            says_who: watch::Sender::new(true),
+            doors: Mutex::default(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -165,6 +207,8 @@ impl World {
             .route("/login/oauth/access_token", post(refreshed))
             .route("/login/oauth/userinfo", get(who))
             .route("/api/v1/version", get(version))
+            .route("/login/oauth/introspect", post(granted))
+            .fallback(door)
             .with_state(Arc::clone(&forge));
         tokio::spawn(axum::serve(listener, router).into_future());
 
@@ -190,14 +234,19 @@ impl World {
         world
     }
 
-    /// Another process on the same database
-    async fn replica(&self) -> Broker {
+    /// Another process on the same database, with a clock of its own
+    async fn replica(&self, clock: &Arc<ManualClock>) -> Broker {
         let forge = self.app().config.forge.url().as_str();
-        broker(forge, self.dir.path(), &self.clock, &self.echo).await
+        broker(forge, self.dir.path(), clock, &self.echo).await
     }
 
     fn app(&self) -> &Arc<App> {
         self.broker.app()
+    }
+
+    /// How often the forge was asked for new tokens
+    fn asked(&self) -> u32 {
+        *self.forge.asked.lock().unwrap()
     }
 
     async fn client(&self, id: &str, secret: Option<&str>) {

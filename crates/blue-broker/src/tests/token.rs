@@ -1,15 +1,18 @@
 //! Codes, refresh tokens, revocation
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::join_all;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
-use super::{Mood, REDIRECT, VERIFIER, World};
+use super::{Mood, REDIRECT, VERIFIER, World, until};
 use crate::{
-    Ended,
+    Admin, Ended, SystemRng,
     audit::Fields,
     store::{AuditEvent, Code, CodeUse, Grant, NewPair, UserState},
     token::{Kind, Token, TokenHash},
@@ -262,6 +265,19 @@ async fn refreshes_of_one_grant_are_limited() {
         limited += u32::from(status == 429);
     }
     assert_eq!(limited, 5);
+    // Whoever waits as long as they are told is served again, and is not told more than that.
+    world.clock.advance(Duration::from_secs(400));
+    let url = world.app().config.public_url.at("/oauth/token");
+    let refresh = tokens["refresh_token"].as_str().unwrap();
+    let body = format!("grant_type=refresh_token&client_id=tool&refresh_token={refresh}");
+    let form = "application/x-www-form-urlencoded";
+    let request = world.http.post(url).header("content-type", form);
+    let answer = request.body(body).send().await.unwrap();
+    assert_eq!(answer.status(), 429);
+    assert_eq!(answer.headers()["retry-after"], "200");
+    world.clock.advance(Duration::from_secs(200));
+    let (status, _) = world.refresh("tool", &tokens["refresh_token"]).await;
+    assert_ne!(status, 429);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -436,6 +452,52 @@ async fn a_token_for_another_audience_is_refused() {
     assert!(matches!(issued.unwrap(), CodeUse::Issued));
     assert_eq!(world.call(&json!(access.expose())).await.0, 401);
     assert_eq!(world.refresh("tool", &json!(refresh.expose())).await.0, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_another_process_ended_opens_nothing_afterwards() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.client("other", None).await;
+    world.tokens("other", &user).await;
+    let tokens = world.tokens("tool", &user).await;
+    // A call that began before, and is held up by the forge until after.
+    world.clock.advance(Duration::from_mins(59));
+    let (_, tokens) = world.refresh("tool", &tokens["refresh_token"]).await;
+    world.clock.advance(Duration::from_mins(2));
+    world.forge.answers.send_replace(false);
+    let admin = async {
+        until("it is asked", async || world.asked() == 1).await;
+        let (config, clock) = (&world.app().config, Arc::clone(&world.clock));
+        let admin = Admin::open(config, clock, Arc::new(SystemRng::default())).await;
+        let grants = world.app().store.grants(2).await.unwrap();
+        let grant = grants.iter().find(|g| g.client_id == "tool").unwrap();
+        admin.unwrap().revoke_grant(&grant.id).await.unwrap();
+        world.forge.answers.send_replace(true);
+    };
+    let (held_up, ()) = tokio::join!(world.call(&tokens["access_token"]), admin);
+    assert_eq!(held_up.0, 200, "it was let in before the end");
+    assert_eq!(world.call(&tokens["access_token"]).await.0, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_registration_leaves_behind_is_small() {
+    let world = World::start().await;
+    let uris = [
+        format!("https://a.example/{}", "x".repeat(1500)),
+        format!("https://a.example/{}", "y".repeat(1500)),
+        "http://127.0.0.1:7/cb".to_owned(),
+        "cursor://anysphere.cursor-mcp/oauth/callback".to_owned(),
+    ];
+    let said = json!({ "client_name": "x", "redirect_uris": uris });
+    let url = world.app().config.public_url.at("/oauth/register");
+    let request = world.http.post(url).body(said.to_string());
+    let request = request.header("content-type", "application/json");
+    assert_eq!(request.send().await.unwrap().status(), 201);
+    let events = world.app().store.audit(10).await.unwrap();
+    let hosts = ["127.0.0.1", "a.example", "anysphere.cursor-mcp"];
+    let detail = json!({ "name": "x", "redirect_hosts": hosts });
+    assert_eq!(events[0].detail, detail);
 }
 
 #[tokio::test(flavor = "multi_thread")]

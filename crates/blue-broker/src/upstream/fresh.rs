@@ -13,14 +13,14 @@ use std::{
 
 use blue_core::secret::Secret;
 use jiff::Timestamp;
-use tokio::time::{Instant, interval_at, sleep};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use super::{Tokens, UpstreamError, account, refresh, vault};
 use crate::{
     app::App,
     audit::Fields,
     crypto::SealError,
-    store::{AuditEvent, Lease, StoreError, UpstreamTokens, User, UserState},
+    store::{AuditEvent, Lease, StoreError, User, UserState},
 };
 
 /// A token that ends so soon is not handed out: the call it is for takes its time
@@ -31,6 +31,8 @@ const LEASE: Duration = Duration::from_secs(5);
 const EXTEND: Duration = Duration::from_secs(1);
 /// How long a caller waits for somebody else's refresh
 const PATIENCE: Duration = Duration::from_secs(25);
+/// How long a caller waits whose token is not over yet
+const HURRY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
 
 /// What opens the forge as one person
@@ -40,6 +42,8 @@ pub(crate) struct Fresh {
     pub(crate) access: Secret,
     /// Until when it may be handed out
     pub(crate) good_until: Timestamp,
+    /// Version of the row that it is of
+    pub(crate) version: i64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +53,7 @@ pub(crate) enum FreshError {
     Reconnect,
     /// It may work later
     #[error("the forge gave no new tokens")]
-    Unavailable(#[source] UpstreamError),
+    Unavailable(#[source] Arc<UpstreamError>),
     #[error("somebody else takes very long to get new tokens")]
     Busy,
     #[error(transparent)]
@@ -58,12 +62,26 @@ pub(crate) enum FreshError {
     Seal(#[from] SealError),
 }
 
+impl FreshError {
+    /// The same for those who waited for this try; none where theirs may go better
+    fn shared(&self) -> Option<Self> {
+        match self {
+            Self::Unavailable(error) => Some(Self::Unavailable(Arc::clone(error))),
+            Self::Busy => Some(Self::Busy),
+            Self::Reconnect | Self::Store(_) | Self::Seal(_) => None,
+        }
+    }
+}
+
+/// The right to try, and how the last try failed that others waited for
+type Turn = tokio::sync::Mutex<Option<(Instant, FreshError)>>;
+
 /// Who asks the forge for new tokens, person by person, within this process
 #[derive(Debug, Default)]
-pub(crate) struct Turns(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Turns(Mutex<HashMap<String, Weak<Turn>>>);
 
 impl Turns {
-    fn of(&self, user: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn of(&self, user: &str) -> Arc<Turn> {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(turn) = turns.get(user).and_then(Weak::upgrade) {
             return turn;
@@ -73,68 +91,118 @@ impl Turns {
         turns.insert(user.to_owned(), Arc::downgrade(&turn));
         turn
     }
+
+    /// How many have the turn of this person or wait for it
+    #[cfg(test)]
+    pub(crate) fn waiting(&self, user: &str) -> usize {
+        let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.get(user).map_or(0, Weak::strong_count)
+    }
 }
 
 /// A forge token of this person that is good right now
 ///
 /// The refresh goes on when the caller goes away: the forge's answer must not be lost.
 pub(crate) async fn fresh(app: &Arc<App>, user: &str) -> Result<Fresh, FreshError> {
-    if let Some(fresh) = look(app, user, None).await?.good() {
-        return Ok(fresh);
-    }
-    let (app, user) = (Arc::clone(app), user.to_owned());
-    let work = async move {
-        let turn = app.turns.of(&user);
-        let _turn = turn.lock().await;
-        renew(&app, &user, None).await
+    let (row, opened) = match look(app, user, None).await? {
+        Seen::Good(fresh) => return Ok(fresh),
+        Seen::Ending(row, opened) => (row, opened),
     };
-    tokio::spawn(work).await.unwrap_or(Err(FreshError::Busy))
+    let renewing = {
+        let (app, user) = (Arc::clone(app), user.to_owned());
+        let came = Instant::now();
+        async move { in_turn(&app, &user, came).await }
+    };
+    let mut renewing = app.tasks.spawn(renewing);
+    let ends = opened.access_expires_at;
+    let renewed = if ends > app.now() {
+        timeout(HURRY, &mut renewing).await
+    } else {
+        Ok(renewing.await)
+    };
+    match renewed.map(|done| done.unwrap_or(Err(FreshError::Busy))) {
+        Err(_) | Ok(Err(FreshError::Unavailable(_) | FreshError::Busy)) if ends > app.now() => {
+            // Its last moments are better than nothing.
+            Ok(Fresh {
+                login: row.login,
+                access: opened.access,
+                good_until: app.now(),
+                version: row.version,
+            })
+        }
+        Ok(done) => done,
+        Err(_) => Err(FreshError::Busy),
+    }
 }
 
-/// The forge answered 401 to this token: get another, and if that is no better, the person has to
-/// sign in again
+async fn in_turn(app: &App, user: &str, came: Instant) -> Result<Fresh, FreshError> {
+    let turn = app.turns.of(user);
+    let mut turn = turn.lock().await;
+    if let Some(missed) = missed_since(came, &turn) {
+        return Err(missed);
+    }
+    let renewed = renew(app, user, None).await;
+    note(&mut turn, &renewed);
+    renewed
+}
+
+/// How a try failed that ended after `came`: who waited for it need not make the same one
+fn missed_since(came: Instant, turn: &Option<(Instant, FreshError)>) -> Option<FreshError> {
+    let (at, error) = turn.as_ref()?;
+    if *at >= came { error.shared() } else { None }
+}
+
+fn note(turn: &mut Option<(Instant, FreshError)>, tried: &Result<Fresh, FreshError>) {
+    let failed = tried.as_ref().err().and_then(FreshError::shared);
+    *turn = failed.map(|error| (Instant::now(), error));
+}
+
+/// The forge answered 401 to the token of this version: get another, and if that is no better, the
+/// person has to sign in again
 ///
 /// A grant that was taken back at the forge is noticed like this, before the token ends by itself.
-pub(crate) async fn distrust(app: &Arc<App>, user: &str, refused: &Secret) {
-    let turn = app.turns.of(user);
-    let _turn = turn.lock().await;
-    let current = match look(app, user, Some(refused)).await {
-        // Somebody got a newer one meanwhile.
-        Ok(Seen::Good(_)) | Err(FreshError::Reconnect) => return,
-        Ok(Seen::Ending(..)) => renew(app, user, Some(refused)).await,
-        Err(error) => Err(error),
-    };
-    let fresh = match current {
-        Ok(fresh) => fresh,
-        Err(error) => {
-            let why = &error as &dyn std::error::Error;
-            tracing::warn!(user, error = why, "no better token");
-            return;
-        }
-    };
-    let Err(UpstreamError::Unclear { status: 401 }) = account(app, &fresh.access).await else {
-        return;
-    };
-    let marked = async {
-        let row = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
-        must_reconnect(app, &row, "the forge refuses a new token, too").await
-    };
-    if let Err(error) = marked.await {
+pub(crate) async fn distrust(app: &App, user: &str, refused: i64) {
+    if let Err(error) = replace(app, user, refused, Instant::now()).await {
         let why = &error as &dyn std::error::Error;
-        tracing::warn!(user, error = why, "could not be told to sign in again");
+        tracing::warn!(user, error = why, "no better token");
     }
 }
 
-/// Erase the tokens of a row; false if there are newer ones
-async fn must_reconnect(app: &App, user: &User, why: &str) -> Result<bool, FreshError> {
-    let marked = app
-        .store
-        .must_reconnect(&user.id, user.version, app.now())
-        .await?;
+async fn replace(app: &App, user: &str, refused: i64, came: Instant) -> Result<(), FreshError> {
+    let turn = app.turns.of(user);
+    let mut turn = turn.lock().await;
+    let row = app.store.user(user).await?;
+    // Otherwise somebody got newer ones meanwhile, or erased them.
+    if row.is_none_or(|row| row.version != refused) {
+        return Ok(());
+    }
+    if let Some(missed) = missed_since(came, &turn) {
+        return Err(missed);
+    }
+    let renewed = renew(app, user, Some(refused)).await;
+    note(&mut turn, &renewed);
+    drop(turn);
+    let fresh = renewed?;
+    if let Err(UpstreamError::Unclear { status: 401 }) = account(app, &fresh.access).await {
+        // Only what was tried: somebody may have signed in since.
+        let why = "the forge refuses a new token, too";
+        must_reconnect(app, user, fresh.version, why).await?;
+    }
+    Ok(())
+}
+
+/// Erase the tokens of this version; false if there are newer ones
+async fn must_reconnect(
+    app: &App,
+    user: &str,
+    version: i64,
+    why: &str,
+) -> Result<bool, FreshError> {
+    let marked = app.store.must_reconnect(user, version, app.now()).await?;
     if marked {
-        tracing::warn!(user = %user.id, why, "must sign in again");
+        tracing::warn!(user, why, "must sign in again");
         let about = Fields {
-            user: Some(&user.id),
+            user: Some(user),
             ..Fields::default()
         };
         app.audit(AuditEvent::ReconnectNeeded, about).await;
@@ -149,50 +217,38 @@ enum Seen {
     Ending(Box<User>, vault::Opened),
 }
 
-impl Seen {
-    fn good(self) -> Option<Fresh> {
-        match self {
-            Self::Good(fresh) => Some(fresh),
-            Self::Ending(..) => None,
-        }
-    }
-}
-
-/// Read the row; a token that the forge `refused` is as good as ended
-async fn look(app: &App, user: &str, refused: Option<&Secret>) -> Result<Seen, FreshError> {
+/// Read the row; what has the version that the forge `refused` is as good as ended
+async fn look(app: &App, user: &str, refused: Option<i64>) -> Result<Seen, FreshError> {
     let user = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
     if user.state != UserState::Connected {
         return Err(FreshError::Reconnect);
     }
     let opened = vault::open(app, &user)?.ok_or(FreshError::Reconnect)?;
-    let good_until = opened
-        .access_expires_at
-        .checked_sub(MARGIN)
-        .unwrap_or(Timestamp::MIN);
-    if good_until > app.now() && refused != Some(&opened.access) {
+    let good_until = before_end(opened.access_expires_at);
+    if good_until > app.now() && refused != Some(user.version) {
         return Ok(Seen::Good(Fresh {
             login: user.login,
             access: opened.access,
             good_until,
+            version: user.version,
         }));
     }
     Ok(Seen::Ending(Box::new(user), opened))
 }
 
-async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, FreshError> {
+fn before_end(end: Timestamp) -> Timestamp {
+    end.checked_sub(MARGIN).unwrap_or(Timestamp::MIN)
+}
+
+async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, FreshError> {
     let end = Instant::now() + PATIENCE;
     loop {
         let (user, opened) = match look(app, id, refused).await? {
             Seen::Good(fresh) => return Ok(fresh),
             Seen::Ending(user, opened) => (user, opened),
         };
-        let now = app.now();
-        let until = lease_end(app);
-        let Some(lease) = app.store.lease(&user, &app.id(), until, now).await? else {
+        let Some(lease) = app.store.lease(&user, &app.id(), LEASE).await? else {
             // Another replica is at it.
-            if let Some(fresh) = last_moments(app, &user, &opened, refused) {
-                return Ok(fresh);
-            }
             if Instant::now() > end {
                 return Err(FreshError::Busy);
             }
@@ -201,20 +257,15 @@ async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, F
         };
         match refresh_under(app, &lease, &opened.refresh).await {
             Ok(tokens) => {
-                let sealed = vault::seal(app, &user, user.version + 1, &tokens)?;
-                // Not written means that a sign-in came first; its tokens are newer.
-                keep(app, lease, &sealed).await?;
-                if tokens.expires_in <= MARGIN {
-                    return Ok(Fresh {
-                        login: user.login,
-                        access: tokens.access,
-                        good_until: app.now(),
-                    });
+                if let Some(fresh) = keep(app, *user, tokens).await? {
+                    return Ok(fresh);
                 }
+                // A sign-in came first; its tokens are newer.
             }
             Err(error) if error.is_final() => {
                 // The row may have a newer version, which may be good: then look again.
-                if must_reconnect(app, &user, &error.to_string()).await? {
+                let why = error.to_string();
+                if must_reconnect(app, &user.id, user.version, &why).await? {
                     return Err(FreshError::Reconnect);
                 }
             }
@@ -222,15 +273,10 @@ async fn renew(app: &App, id: &str, refused: Option<&Secret>) -> Result<Fresh, F
                 app.store.release(lease).await?;
                 let why = &error as &dyn std::error::Error;
                 tracing::warn!(user = %user.id, error = why, "no new tokens");
-                let left = last_moments(app, &user, &opened, refused);
-                return left.ok_or(FreshError::Unavailable(error));
+                return Err(FreshError::Unavailable(Arc::new(error)));
             }
         }
     }
-}
-
-fn lease_end(app: &App) -> Timestamp {
-    app.now().checked_add(LEASE).unwrap_or(Timestamp::MAX)
 }
 
 /// Ask the forge, and hold the lease as long as that takes
@@ -242,35 +288,60 @@ async fn refresh_under(app: &App, lease: &Lease, token: &Secret) -> Result<Token
             answer = asking.as_mut() => return answer,
             _ = tick.tick() => {}
         }
-        // Lost or not, the forge has been asked, and its answer is needed.
-        if let Err(error) = app.store.extend(lease, lease_end(app)).await {
-            let why = &error as &dyn std::error::Error;
-            tracing::warn!(error = why, "a lease could not be kept");
+        match app.store.extend(lease, LEASE).await {
+            Ok(true) => {}
+            Ok(false) => {
+                // Whoever has it now thought us dead, or signed in. The forge has been asked all
+                // the same, and its answer is needed.
+                tracing::warn!("a lease was lost");
+                return asking.await;
+            }
+            Err(error) => {
+                let why = &error as &dyn std::error::Error;
+                tracing::warn!(error = why, "a lease could not be kept");
+            }
         }
     }
 }
 
-/// What is left of a token that ends soon
-fn last_moments(
-    app: &App,
-    user: &User,
-    opened: &vault::Opened,
-    refused: Option<&Secret>,
-) -> Option<Fresh> {
-    let good = opened.access_expires_at > app.now() && refused != Some(&opened.access);
-    good.then(|| Fresh {
-        login: user.login.clone(),
-        access: opened.access.clone(),
-        good_until: app.now(),
-    })
-}
-
 /// Write what the forge gave, whatever it takes: on many forges the old token is worth nothing now
-async fn keep(app: &App, lease: Lease, sealed: &UpstreamTokens) -> Result<bool, StoreError> {
+///
+/// None if there is something newer. That somebody who sent the same old token after us was refused
+/// and has erased it is not: there is one set of tokens that the forge takes, and it is this.
+async fn keep(app: &App, mut user: User, tokens: Tokens) -> Result<Option<Fresh>, FreshError> {
+    let asked_of = user.version;
     let mut wait = Duration::from_millis(50);
     loop {
-        match app.store.refreshed(&lease, sealed, app.now()).await {
+        let version = user.version + 1;
+        let sealed = vault::seal(app, &user, version, &tokens)?;
+        let written = async {
+            let from = user.version;
+            if app
+                .store
+                .refreshed(&user.id, from, &sealed, app.now())
+                .await?
+            {
+                return Ok(Written::Yes);
+            }
+            let row = app.store.user(&user.id).await?;
+            let erased = |row: &User| row.state == UserState::Reconnect && from == asked_of;
+            let row = row.filter(|row| erased(row) && row.version == version);
+            Ok(row.map_or(Written::Newer, |row| Written::Erased(Box::new(row))))
+        };
+        match written.await {
+            Ok(Written::Yes) => {
+                let good_until = before_end(sealed.access_expires_at).max(app.now());
+                return Ok(Some(Fresh {
+                    login: user.login,
+                    access: tokens.access,
+                    good_until,
+                    version,
+                }));
+            }
+            Ok(Written::Newer) => return Ok(None),
+            Ok(Written::Erased(row)) => user = *row,
             Err(error) if wait < Duration::from_secs(5) => {
+                let error: StoreError = error;
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "new tokens could not be written yet"
@@ -278,7 +349,16 @@ async fn keep(app: &App, lease: Lease, sealed: &UpstreamTokens) -> Result<bool, 
                 sleep(wait).await;
                 wait *= 3;
             }
-            done => return done,
+            Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// What came of writing new tokens
+enum Written {
+    Yes,
+    /// There are newer ones
+    Newer,
+    /// Somebody took the old ones for refused
+    Erased(Box<User>),
 }

@@ -97,15 +97,18 @@ pub(crate) async fn reach(
         return Ok((Reach::Differs, granted));
     }
     let outside = app.config.forge_scopes.outside();
-    let Some(path) = outside.and_then(|area| closed_path(area, &account.login)) else {
-        return Ok((Reach::AsAsked, granted));
-    };
-    let answer = get(app, &path, access).await?;
-    match answer.status.as_u16() {
-        200..300 => Ok((Reach::Everything, granted)),
-        400..500 if answer.status != 401 => Ok((Reach::AsAsked, granted)),
-        _ => Err(unclear(&answer)),
+    for path in outside.filter_map(|area| closed_path(area, &account.login)) {
+        let answer = get(app, &path, access).await?;
+        match answer.status.as_u16() {
+            200..300 => return Ok((Reach::Everything, granted)),
+            403 => return Ok((Reach::AsAsked, granted)),
+            // This forge does not have that at all, and so it says nothing.
+            400 | 404 | 405 | 410 | 422 => {}
+            _ => return Err(unclear(&answer)),
+        }
     }
+    // All that there is was asked for.
+    Ok((Reach::AsAsked, granted))
 }
 
 /// Whether two scopes say the same, whatever their order

@@ -1,7 +1,7 @@
 //! Sealing and opening the one set of forge tokens that each person has
 //!
-//! What is sealed is bound to forge, account, kind and version: a row that was moved, swapped or
-//! put back to an older one does not open.
+//! What is sealed is bound to forge, account, kind and version: it does not open in another row,
+//! nor in a later version of its own.
 
 use blue_core::secret::Secret;
 use jiff::Timestamp;

@@ -236,6 +236,8 @@ async fn what_is_no_registration_is_told_so() {
     };
     let json = "application/json";
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    // Each is short enough; all together are not.
+    let long = ["a", "b", "c"].map(|name| format!("https://{name}.example/{}", "x".repeat(1500)));
     let cases = [
         (json, String::new(), "invalid_client_metadata"),
         (json, "[]".to_owned(), "invalid_client_metadata"),
@@ -275,6 +277,11 @@ async fn what_is_no_registration_is_told_so() {
         (
             json,
             with("redirect_uris", json!(vec!["https://a.example/"; 21])),
+            "invalid_redirect_uri",
+        ),
+        (
+            json,
+            with("redirect_uris", json!(long)),
             "invalid_redirect_uri",
         ),
         (

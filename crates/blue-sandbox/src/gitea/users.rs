@@ -29,10 +29,10 @@ pub(super) fn answer(req: &Req, path: &[&str]) -> Outcome {
 }
 
 fn own(req: &Req, path: &[&str]) -> Outcome {
-    req.need_scope(if path.first() == Some(&"repos") {
-        &["user", "repository"]
-    } else {
-        &["user"]
+    req.need_scope(match path.first() {
+        Some(&"repos") => &["user", "repository"],
+        Some(&"orgs") => &["user", "organization"],
+        _ => &["user"],
     })?;
     let user = req.user()?;
     match (req.verb(), path) {

@@ -58,7 +58,11 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
         let row = row.clone();
         row.filter(|row| good_until(row).saturating_add(stale) > ms(now))
     };
-    if app.limits.documents.take(Some(host), now).is_err() {
+    let limit = match &row {
+        Some(row) if row.last_used_at.is_some() => &app.limits.known_documents,
+        _ => &app.limits.documents,
+    };
+    if limit.take(Some(host), now).is_err() {
         return old().ok_or(MetadataError::Busy);
     }
     let fetched = match app.documents.fetch(&url).await {

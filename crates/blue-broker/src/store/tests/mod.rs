@@ -70,13 +70,15 @@ on_both!(
     what_was_dropped_and_comes_after_all_is_a_replay,
     fifty_refreshes_are_limited_and_all_alive,
     revoking_ends_all_tokens_at_once,
+    revoking_ends_what_would_become_a_grant,
+    a_code_that_is_used_while_its_person_is_revoked_opens_nothing,
     forge_tokens_are_changed_by_one_at_a_time,
     the_last_end_erases_what_the_forge_gave,
     two_last_ends_at_once_erase_what_the_forge_gave,
     what_nobody_uses_any_more_is_erased_by_the_sweep,
     a_client_is_forgotten_long_after_its_last_grant,
     sweeping_forgets_what_is_over,
-    consents_pages_and_events_are_kept,
+    pages_and_events_are_kept,
 );
 
 fn client(name: &str, fingerprint: Option<TokenHash>) -> Client {
@@ -565,6 +567,80 @@ async fn revoking_ends_all_tokens_at_once(store: Store) {
     );
 }
 
+async fn revoking_ends_what_would_become_a_grant(store: Store) {
+    let connection = Revoked::Connection {
+        user: "u",
+        client: "c",
+    };
+    // Which codes are left, of this person and client, of this person, and of this client
+    for (what, left) in [
+        (Revoked::Grant("g"), [true, true, true]),
+        (connection, [false, true, true]),
+        (Revoked::User("u"), [false, false, true]),
+        (Revoked::Client("c"), [false, true, false]),
+    ] {
+        let mut made = Vec::new();
+        for (user, client) in [("u", "c"), ("u", "d"), ("v", "c")] {
+            let (hash, open) = (random_hash(), authorization());
+            let code = Code {
+                user: user.to_owned(),
+                client_id: client.to_owned(),
+                ..code()
+            };
+            store.put_code(&hash, &code, at(0)).await.unwrap();
+            let open = Authorization {
+                ask: Ask {
+                    client_id: Some(client.to_owned()),
+                    ..open.ask
+                },
+                ..open
+            };
+            store.begin(&open, at(0)).await.unwrap();
+            let state = random_hash();
+            let open = store.approve(open, &state, at(0)).await.unwrap().unwrap();
+            let open = store.came_back(open, at(0)).await.unwrap().unwrap();
+            let granted = store.granted(open, user).await.unwrap().unwrap();
+            made.push((hash, granted.id));
+        }
+        store.revoke(what, "asked", at(1)).await.unwrap();
+        for ((hash, asked), left) in made.into_iter().zip(left) {
+            let used = store
+                .use_code(&hash, &grant(), &pair(1), &event(), at(1))
+                .await;
+            assert_eq!(used.unwrap() == CodeUse::Issued, left, "{what:?}");
+            let asked = store.authorization(&asked, at(1)).await.unwrap();
+            assert_eq!(asked.is_some(), left, "{what:?}");
+        }
+    }
+    // One that was used is known for longer, so that its replay is noticed.
+    let (opened, first, hash) = (grant(), pair(1), random_hash());
+    store.put_code(&hash, &code(), at(0)).await.unwrap();
+    store
+        .use_code(&hash, &opened, &first, &event(), at(1))
+        .await
+        .unwrap();
+    let ended = store.revoke(Revoked::User("u"), "asked", at(1)).await;
+    assert!(ended.unwrap().contains(&opened.id));
+    let again = store
+        .use_code(&hash, &grant(), &pair(1), &event(), at(2))
+        .await;
+    assert_eq!(again.unwrap(), CodeUse::Replayed { grant: opened.id });
+}
+
+/// However the two meet, nobody is let in afterwards
+async fn a_code_that_is_used_while_its_person_is_revoked_opens_nothing(store: Store) {
+    for _ in 0..20 {
+        let (hash, grant, pair, event) = (random_hash(), grant(), pair(1), event());
+        store.put_code(&hash, &code(), at(0)).await.unwrap();
+        let used = store.use_code(&hash, &grant, &pair, &event, at(1));
+        let ended = store.revoke(Revoked::User("u"), "asked", at(1));
+        let (used, ended) = tokio::join!(used, ended);
+        (used.unwrap(), ended.unwrap());
+        let checked = store.check_access(&pair.access, at(2)).await.unwrap();
+        assert!(checked.is_none());
+    }
+}
+
 fn sealed(word: &str) -> UpstreamTokens {
     UpstreamTokens {
         access: word.as_bytes().to_vec(),
@@ -602,67 +678,31 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     assert_eq!((user.id.as_str(), user.version), (new.id.as_str(), 1));
     assert_eq!(user.tokens, Some(sealed("one")));
 
-    let lease = store
-        .lease(&user, "a", at(30), at(0))
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        store
-            .lease(&user, "b", at(30), at(29))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(store.extend(&lease, at(60)).await.unwrap());
-    let late = store.lease(&user, "b", at(90), at(59)).await.unwrap();
-    assert!(late.is_none(), "it was kept for longer");
-    assert!(
-        store
-            .refreshed(&lease, &sealed("two"), at(1))
-            .await
-            .unwrap()
-    );
-    assert!(!store.extend(&lease, at(60)).await.unwrap(), "it is over");
-    assert!(
-        store
-            .lease(&user, "b", at(30), at(2))
-            .await
-            .unwrap()
-            .is_none(),
-        "older version"
-    );
+    let long = Duration::from_hours(1);
+    let lease = store.lease(&user, "a", Duration::ZERO).await.unwrap();
+    let lease = lease.unwrap();
+    assert!(store.extend(&lease, long).await.unwrap());
+    let other = store.lease(&user, "b", long).await.unwrap();
+    assert!(other.is_none(), "it was kept for longer");
+    let new = sealed("two");
+    assert!(store.refreshed(&user.id, 1, &new, at(1)).await.unwrap());
+    assert!(!store.refreshed(&user.id, 1, &new, at(1)).await.unwrap());
+    assert!(!store.extend(&lease, long).await.unwrap(), "it is over");
+    let older = store.lease(&user, "b", long).await.unwrap();
+    assert!(older.is_none(), "older version");
     let user = store.user(&user.id).await.unwrap().unwrap();
     assert_eq!(
         (user.version, user.tokens.clone()),
         (2, Some(sealed("two")))
     );
 
-    // One who died holding the lease is followed by another; were it only slow, it may not write.
-    let dead = store
-        .lease(&user, "a", at(30), at(0))
-        .await
-        .unwrap()
-        .unwrap();
-    let lease = store
-        .lease(&user, "b", at(60), at(30))
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(
-        !store
-            .refreshed(&dead, &sealed("late"), at(31))
-            .await
-            .unwrap()
-    );
-    store.release(lease).await.unwrap();
-    assert!(
-        store
-            .lease(&user, "c", at(60), at(31))
-            .await
-            .unwrap()
-            .is_some()
-    );
+    // One who died holding the lease is followed by another.
+    let dead = store.lease(&user, "a", Duration::ZERO).await.unwrap();
+    let lease = store.lease(&user, "b", long).await.unwrap();
+    assert!(!store.extend(&dead.unwrap(), long).await.unwrap());
+    store.release(lease.unwrap()).await.unwrap();
+    let next = store.lease(&user, "c", long).await.unwrap();
+    assert!(next.is_some());
 
     // A new sign-in wins over who holds the lease.
     assert!(
@@ -687,16 +727,15 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         (user.state, user.tokens.clone()),
         (UserState::Reconnect, None)
     );
+    assert!(store.lease(&user, "c", long).await.unwrap().is_none());
+    // Tokens that come late are better than none.
+    let late = sealed("late");
+    assert!(store.refreshed(&user.id, 4, &late, at(7)).await.unwrap());
+    let row = store.user(&user.id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.version), (UserState::Connected, 5));
     assert!(
         store
-            .lease(&user, "c", at(90), at(80))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(
-        store
-            .signed_in(&user, "ada", "read:user", None, &sealed("five"), at(5))
+            .signed_in(&row, "ada", "read:user", None, &sealed("five"), at(5))
             .await
             .unwrap()
     );
@@ -994,27 +1033,25 @@ async fn sweeping_forgets_what_is_over(store: Store) {
         .await
         .unwrap();
     assert_eq!(store.sweep_codes(at(60)).await.unwrap(), 1);
-    let (_, pair) = opened(&store).await;
+    let (grant, last) = opened(&store).await;
+    // With it, more than are forgotten at once.
+    let more = async || -> Result<(), StoreError> {
+        db::together!(&store.db, |on| {
+            for _ in 0..grants::SWEPT {
+                let next = pair(1);
+                tokens::insert!(on, next, &grant.id, None::<&str>, at(1));
+            }
+        });
+        Ok(())
+    };
+    more().await.unwrap();
     assert_eq!(store.sweep_grants(at(86400)).await.unwrap(), 0);
-    assert!(store.refresh_token(&pair.refresh).await.unwrap().is_some());
+    assert!(store.refresh_token(&last.refresh).await.unwrap().is_some());
     assert_eq!(store.sweep_grants(at(86401)).await.unwrap(), 1);
-    assert!(store.refresh_token(&pair.refresh).await.unwrap().is_none());
+    assert!(store.refresh_token(&last.refresh).await.unwrap().is_none());
 }
 
-async fn consents_pages_and_events_are_kept(store: Store) {
-    store
-        .consented("u", "c", "mcp", "http://a", at(1))
-        .await
-        .unwrap();
-    store
-        .consented("u", "c", "mcp", "http://b", at(2))
-        .await
-        .unwrap();
-    let consents = store.consents("u").await.unwrap();
-    assert_eq!(consents.len(), 1);
-    assert_eq!((consents[0].times, consents[0].first_at), (2, at(1)));
-    assert_eq!(consents[0].redirect_uri, "http://b");
-
+async fn pages_and_events_are_kept(store: Store) {
     let cookie = random_hash();
     let session = PageSession {
         user: "u".to_owned(),
@@ -1070,30 +1107,45 @@ async fn a_newer_schema_is_refused_and_nothing_is_changed() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn every_earlier_schema_is_brought_up_to_date() {
+    let server = blue_testkit::Postgres::start();
     for known in 1..=migrate::ALL.len() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("old.db");
         let db = db::sqlite(&path).await.unwrap();
-        migrate::run(&db, &migrate::ALL[..known]).await.unwrap();
-        let old = Store { db };
-        let Db::Sqlite { write, .. } = &old.db else {
-            unreachable!()
-        };
-        sqlx::query(
-            "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_expires_at, created_at, updated_at) \
-            VALUES ('u', 'f', '1', 'ada', 'k', x'00', 'reconnect', 3, 0, 0, 0)",
-        )
-        .execute(write)
-        .await
-        .unwrap();
-        old.close().await;
-        let store = Store::open(&Database::Sqlite(path)).await.unwrap();
-        let user = store.user("u").await.unwrap().unwrap();
-        assert_eq!((user.version, user.scope), (3, None), "from {known}");
+        brought_up_to_date(db, known, Database::Sqlite(path)).await;
+        if let Some(server) = &server {
+            let url = server.database(&format!("from_{known}")).unwrap();
+            let db = db::postgres(&url).await.unwrap();
+            brought_up_to_date(db, known, Database::Postgres(Secret::new(url))).await;
+        }
     }
+}
+
+async fn brought_up_to_date(old: Db, known: usize, database: Database) {
+    const ADD: &str = "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, state, \
+        version, access_expires_at, created_at, updated_at) \
+        VALUES ('u', 'f', '1', 'ada', 'k', $1, 'reconnect', 3, 0, 0, 0)";
+    migrate::run(&old, &migrate::ALL[..known]).await.unwrap();
+    match old {
+        Db::Sqlite { write, read } => {
+            let added = sqlx::query(ADD).bind(vec![7_u8]).execute(&write).await;
+            added.unwrap();
+            write.close().await;
+            read.close().await;
+        }
+        Db::Postgres(pool) => {
+            let added = sqlx::query(ADD).bind(vec![7_u8]).execute(&pool).await;
+            added.unwrap();
+            pool.close().await;
+        }
+    }
+    let store = Store::open(&database).await.unwrap();
+    let user = store.user("u").await.unwrap().unwrap();
+    assert_eq!((user.version, user.scope), (3, None), "from {known}");
+    assert_eq!(user.key.sealed, [7]);
+    store.close().await;
 }
 
 #[tokio::test]
