@@ -48,7 +48,7 @@ pub(crate) enum FreshError {
     #[error("the person must sign in again")]
     Reconnect,
     /// It may work later
-    #[error("the forge gave no new tokens")]
+    #[error("the forge gave no new tokens: {0}")]
     Unavailable(#[source] UpstreamError),
     #[error("somebody else takes very long to get new tokens")]
     Busy,
