@@ -18,16 +18,20 @@ use crate::{
     upstream,
 };
 
-/// Most rows that a list shows
-const MOST: i64 = 10_000;
+/// A list is whole: what it left out would pass for not there
+const MOST: i64 = i64::MAX;
 
 /// Why the admin's command could not be done
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     #[error("there is no database at `{0}`")]
     NoDatabase(String),
+    #[error("the database has schema {found}, and this program works with schema {known}")]
+    Older { found: i64, known: i64 },
+    #[error("the database has schema {found}, and this program knows only schemas up to {known}")]
+    Newer { found: i64, known: i64 },
     #[error("could not use the database")]
-    Store(#[from] StoreError),
+    Store(#[source] StoreError),
     #[error("could not use the master keys")]
     Keys(#[from] KeyFileError),
     #[error("the key of `{0}` does not open with the master keys")]
@@ -36,6 +40,16 @@ pub enum AdminError {
     Unknown { what: &'static str, id: String },
     #[error("{} people go by `{login}` here: {}", .ids.len(), .ids.join(", "))]
     Several { login: String, ids: Vec<String> },
+}
+
+impl From<StoreError> for AdminError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Older { found, known } => Self::Older { found, known },
+            StoreError::Newer { found, known } => Self::Newer { found, known },
+            other => Self::Store(other),
+        }
+    }
 }
 
 /// A client, as lists show it
@@ -112,7 +126,9 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Open the database of a broker; it is not made if it is not there
+    /// Open the database of a broker; it is not made if it is not there, nor brought up to date
+    ///
+    /// A broker that runs may be an older program.
     pub async fn open(
         config: &Config,
         clock: Arc<dyn Clock>,
@@ -123,8 +139,11 @@ impl Admin {
         {
             return Err(AdminError::NoDatabase(path.display().to_string()));
         }
-        let store = Store::open(&config.database).await?;
-        Ok(Self { store, clock, rng })
+        match Store::open_beside(&config.database).await {
+            Ok(store) => Ok(Self { store, clock, rng }),
+            Err(StoreError::Empty) => Err(AdminError::NoDatabase(format!("{:?}", config.database))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub async fn close(self) {
@@ -259,10 +278,9 @@ impl Admin {
         Ok(ended.len())
     }
 
-    /// Ids of the master keys, the active one first
-    pub async fn keys(&self, config: &Config) -> Result<Vec<String>, AdminError> {
-        let ring = self.ring(config).await?;
-        Ok(ring.ids().into_iter().map(str::to_owned).collect())
+    /// Ids of the master keys that rows were written with
+    pub async fn keys_in_use(&self) -> Result<Vec<String>, AdminError> {
+        Ok(self.store.key_ids().await?)
     }
 
     /// Use a new master key, and wrap everybody's data key with it
@@ -270,8 +288,10 @@ impl Admin {
     /// The new key is in the file before any row needs it, and the old ones stay there: whenever
     /// this is cut off, every row can be opened.
     pub async fn rotate_keys(&self, config: &Config) -> Result<Rotated, AdminError> {
-        let ring = self.ring(config).await?.rotated(&*self.rng);
-        crypto::write(config.key_file.path(), &ring)?;
+        let path = config.key_file.path();
+        let _alone = crypto::lock(path)?;
+        let ring = crypto::read(path)?.rotated(&*self.rng);
+        crypto::write(path, &ring)?;
         let mut rewrapped = 0;
         for user in self.store.users(i64::MAX).await? {
             if user.state == UserState::Disconnected {
@@ -292,12 +312,12 @@ impl Admin {
             rewrapped,
         })
     }
+}
 
-    async fn ring(&self, config: &Config) -> Result<crypto::KeyRing, AdminError> {
-        let used = self.store.key_ids().await?;
-        let known = used.first().map(String::as_str);
-        Ok(crypto::load_or_make(&config.key_file, &*self.rng, known)?)
-    }
+/// Ids of the master keys in the file, the active one first
+pub fn key_ids(config: &Config) -> Result<Vec<String>, KeyFileError> {
+    let ring = crypto::read(config.key_file.path())?;
+    Ok(ring.ids().into_iter().map(str::to_owned).collect())
 }
 
 fn unknown(what: &'static str, id: &str) -> AdminError {
@@ -370,7 +390,7 @@ mod tests {
         let user = admin.store.user("u1").await.unwrap().unwrap();
         assert_eq!(user.key.key_id, rotated.active);
         // The old master key is needed no more.
-        let ring = admin.ring(&config).await.unwrap().only_active();
+        let ring = crypto::read(config.key_file.path()).unwrap().only_active();
         let place = upstream::key_place(&user.forge, &user.account);
         let place_of_another = upstream::key_place(&user.forge, "8");
         let sealed = key.seal(&SystemRng::default(), b"x", &place);
@@ -456,6 +476,20 @@ mod tests {
         // Nothing is left to be wrapped anew.
         assert_eq!(admin.users().await.unwrap()[0].state, "disconnected");
         assert_eq!(admin.rotate_keys(&config).await.unwrap().rewrapped, 0);
+    }
+
+    #[tokio::test]
+    async fn two_rotations_at_once_lose_no_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, config, _) = somebody(dir.path()).await;
+        let other = crypto::lock(config.key_file.path()).unwrap();
+        let refused = admin.rotate_keys(&config).await.unwrap_err();
+        let busy = matches!(refused, AdminError::Keys(KeyFileError::Busy { .. }));
+        assert!(busy, "{refused:?}");
+        assert_eq!(key_ids(&config).unwrap().len(), 1);
+        drop(other);
+        admin.rotate_keys(&config).await.unwrap();
+        assert_eq!(key_ids(&config).unwrap().len(), 2);
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ mod app;
 mod audit;
 mod backend;
 mod broker;
+mod causes;
 pub mod config;
 mod crypto;
 #[cfg(any(test, feature = "fuzz"))]
@@ -25,7 +26,9 @@ mod tests;
 mod token;
 mod upstream;
 
-pub use admin::{Admin, AdminError, ClientLine, EventLine, GrantLine, Rotated, UserLine};
+pub use admin::{Admin, AdminError, ClientLine, EventLine, GrantLine, Rotated, UserLine, key_ids};
 pub use backend::{Backend, Caller, Ended, Refused};
 pub use broker::{Broker, Build, Parts, StartError};
+pub use crypto::KeyFileError;
 pub use rng::{Rng, SystemRng};
+pub use store::StoreError;

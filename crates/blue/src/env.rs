@@ -98,7 +98,7 @@ const fn network(name: &'static str, what: &'static str) -> Var {
         group: Group::Network,
         what,
         default: "",
-        commands: &["forge status", "forge detect", TOOLS],
+        commands: &["forge status", "forge detect", "broker", TOOLS],
     }
 }
 

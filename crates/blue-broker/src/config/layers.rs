@@ -44,13 +44,6 @@ impl fmt::Debug for File {
     }
 }
 
-impl Given {
-    /// Folder that relative paths are below where no other is known
-    pub(super) fn base(&self) -> &Path {
-        &self.cwd
-    }
-}
-
 /// One thing that is wrong, and where it was said
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -88,7 +81,8 @@ struct Value {
 /// All values, the strongest of each key
 pub(super) struct Layers {
     values: BTreeMap<&'static str, Value>,
-    clients: Vec<RawClient>,
+    /// Each with its place in the file
+    clients: Vec<(usize, RawClient)>,
     file: String,
     file_base: PathBuf,
     /// There is a file, and nobody knows what it says
@@ -151,7 +145,7 @@ impl Layers {
                 // Only the place: the words around it may be a secret.
                 let line = error
                     .span()
-                    .map_or(1, |span| file.text[..span.start].lines().count().max(1));
+                    .map_or(1, |span| 1 + file.text[..span.start].matches('\n').count());
                 let why = format!("line {line}: {}", error.message());
                 self.unread = true;
                 return self.at(&self.file.clone(), &why);
@@ -160,10 +154,7 @@ impl Layers {
         for (key, value) in table {
             let source = format!("{}: {key}", self.file);
             if key == "clients" {
-                match value.try_into::<Vec<RawClient>>() {
-                    Ok(clients) => self.clients = clients,
-                    Err(error) => self.at(&source, error.message()),
-                }
+                self.read_clients(value, &source);
                 continue;
             }
             let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
@@ -173,6 +164,18 @@ impl Layers {
             match as_text(&value) {
                 Some(text) => self.put(setting.key, &text, source, &base, 1),
                 None => self.at(&source, "must be a text, a number or a list of texts"),
+            }
+        }
+    }
+
+    fn read_clients(&mut self, value: toml::Value, source: &str) {
+        let toml::Value::Array(tables) = value else {
+            return self.at(source, "must be tables, each under `[[clients]]`");
+        };
+        for (at, table) in tables.into_iter().enumerate() {
+            match table.try_into::<RawClient>() {
+                Ok(client) => self.clients.push((at, client)),
+                Err(error) => self.at(&format!("{source}[{at}]"), error.message()),
             }
         }
     }
@@ -291,7 +294,12 @@ impl Layers {
             }
             (Some(own), file) if Some(own) > file => {
                 self.values.remove(file_key);
-                Some(Secret::new(self.values[key].text.clone()))
+                let secret = Secret::new(self.values[key].text.clone());
+                if secret.is_empty() {
+                    self.fault(key, "is empty");
+                    return None;
+                }
+                Some(secret)
             }
             (_, Some(_)) => {
                 self.values.remove(key);
@@ -308,11 +316,23 @@ impl Layers {
         }
     }
 
-    pub(super) fn clients(&mut self, _cwd: &Path) -> Vec<StaticClient> {
+    /// Folder that a relative path in the value of `key` is below
+    pub(super) fn base(&self, key: &str) -> &Path {
+        let file = format!("{key}_file");
+        let value = self.values.get(key);
+        let value = value.or_else(|| self.values.get(file.as_str()));
+        value.map_or(&self.file_base, |value| &value.base)
+    }
+
+    /// The clients of the file; `good` says what is wrong with a redirect URI
+    pub(super) fn clients(
+        &mut self,
+        good: impl Fn(&str) -> Result<(), String>,
+    ) -> Vec<StaticClient> {
         let mut clients: Vec<StaticClient> = Vec::new();
-        for (at, raw) in std::mem::take(&mut self.clients).into_iter().enumerate() {
+        for (at, raw) in std::mem::take(&mut self.clients) {
             let source = format!("{}: clients[{at}]", self.file);
-            match StaticClient::read(raw, &self.file_base) {
+            match StaticClient::read(raw, &self.file_base, &good) {
                 Ok(client) if clients.iter().any(|c| c.id == client.id) => {
                     self.at(&source, &format!("there is another client `{}`", client.id));
                 }

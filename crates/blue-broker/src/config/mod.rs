@@ -19,6 +19,7 @@ pub use network::Network;
 pub use settings::{Kind, SETTINGS, Setting, setting};
 pub use values::{Database, ForgeScopes, ForgeUrl, PublicUrl};
 
+use crate::oauth::redirect;
 use layers::Layers;
 
 /// What the broker runs with; nothing after [`Config::read`] checks it again
@@ -108,11 +109,11 @@ impl Config {
         let listen = from.or_default("listen", values::listen);
         let database = from
             .secret("db")
-            .map(|text| (Database::parse(text.expose(), given.base()), text));
+            .map(|text| Database::parse(text.expose(), from.base("db")));
         let database = match database {
             None => Some(Database::Sqlite(data.join("broker.db"))),
-            Some((Ok(database), _)) => Some(database),
-            Some((Err(why), _)) => {
+            Some(Ok(database)) => Some(database),
+            Some(Err(why)) => {
                 from.fault("db", &why);
                 None
             }
@@ -150,7 +151,13 @@ impl Config {
         let origins = from.or_default("origins", values::origins);
         let trusted_proxies = from.or_default("trusted_proxies", values::networks);
         let forge_name = from.optional("forge_name", values::word);
-        let clients = from.clients(given.base());
+        let clients = from.clients(|uri| match (&private_schemes, &public_url) {
+            (Some(schemes), Some(own)) => {
+                redirect::good(schemes, own, uri).map_err(|why| why.to_string())
+            }
+            // What is wrong with those is told already.
+            _ => Ok(()),
+        });
         from.finish()?;
         let forge = forge.expect(CHECKED);
         Ok(Self {

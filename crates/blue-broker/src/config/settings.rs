@@ -111,7 +111,7 @@ pub const SETTINGS: &[Setting] = &[
     path(
         "client_secret_file",
         "BLUE_BROKER_CLIENT_SECRET_FILE",
-        "File that holds the client secret",
+        "File that holds the secret of that application",
         "",
     ),
     text(

@@ -181,8 +181,33 @@ fn databases() {
         Ok(Database::Postgres(_))
     ));
     assert!(db("mysql://h").is_err() && db("sqlite:").is_err());
+    assert!(db("postgres://h/d?sslmode=require&host=%2Frun").is_ok());
+    assert_eq!(
+        db("postgres://h/d?sslmod=verify-full").unwrap_err(),
+        "`sslmod` is not an option of postgres://"
+    );
     let shown = format!("{:?}", db("postgres://u:hunter2@h/d"));
     assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn a_database_of_the_file_is_below_its_folder() {
+    let mut given = with(&[]);
+    given.file = Some(file("db = 'sqlite:my.db'"));
+    let config = read(&given).unwrap();
+    assert_eq!(config.database, Database::Sqlite("/etc/my.db".into()));
+    let config = read(&with(&[("BLUE_BROKER_DB", "sqlite:my.db")])).unwrap();
+    assert_eq!(config.database, Database::Sqlite("/somewhere/my.db".into()));
+}
+
+#[test]
+fn a_secret_of_the_file_is_not_empty() {
+    let mut given = given(&ENOUGH[..3]);
+    given.file = Some(file("client_secret = ''"));
+    assert_eq!(
+        faults(&given),
+        ["`/etc/broker.toml`: client_secret: is empty"]
+    );
 }
 
 #[test]
@@ -232,6 +257,40 @@ fn clients_are_tables_of_the_file() {
         "{:?}",
         faults(&given)
     );
+}
+
+#[test]
+fn every_client_is_judged_by_itself() {
+    let mut given = with(&[]);
+    given.file = Some(file(
+        "[[clients]]\nid = 'a'\nname = 'A'\nredirect_uris = ['javascript:alert(1)']\n\
+         [[clients]]\nid = 'b'\nname = 'B'\n\
+         [[clients]]\nid = 'c'\nname = ''\nredirect_uris = ['https://c.example/cb']\n\
+         [[clients]]\nid = 'd'\nname = 'D'\nredirect_uris = ['https://*.example/cb']\n\
+         [[clients]]\nid = 'e'\nname = 'E'\nredirect_uris = ['http://e.example/cb']\n\
+         [[clients]]\nid = 'f'\nname = 'F'\nredirect_uris = ['http://127.0.0.1/cb']\n",
+    ));
+    let told = faults(&given);
+    assert_eq!(told.len(), 5, "{told:#?}");
+    for (at, why) in [
+        (0, "must be https"),
+        (1, "redirect_uris"),
+        (2, "`name` must be a line of text"),
+        (3, "wildcard"),
+        (4, "must be https"),
+    ] {
+        let source = format!("`/etc/broker.toml`: clients[{at}]: ");
+        let line = |line: &String| line.starts_with(&source) && line.contains(why);
+        assert!(told.iter().any(line), "{at} {why}: {told:#?}");
+    }
+}
+
+#[test]
+fn a_key_given_twice_is_told_by_its_line() {
+    let mut given = with(&[]);
+    given.file = Some(file("listen = '1'\naccess_ttl = '1h'\nlisten = '2'\n"));
+    let told = faults(&given);
+    assert!(told[0].contains(": line 3: "), "{told:?}");
 }
 
 #[test]

@@ -170,12 +170,39 @@ impl fmt::Debug for Database {
     }
 }
 
+/// What may stand behind the `?` of an address
+const POSTGRES_OPTIONS: &[&str] = &[
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
 impl Database {
     pub(super) fn parse(text: &str, base: &Path) -> Result<Self, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return match Url::parse(text) {
-                Ok(_) => Ok(Self::Postgres(Secret::new(text))),
-                Err(_) => Err("not a postgres:// URL".to_owned()),
+            let url = Url::parse(text).map_err(|_| "not a postgres:// URL".to_owned())?;
+            // The driver leaves out what it does not know, and then nothing is encrypted.
+            let known =
+                |name: &str| POSTGRES_OPTIONS.contains(&name) || name.starts_with("options[");
+            let mut options = url.query_pairs();
+            return match options.find(|(name, _)| !known(name)) {
+                Some((name, _)) => Err(format!("`{name}` is not an option of postgres://")),
+                None => Ok(Self::Postgres(Secret::new(text))),
             };
         }
         match text.strip_prefix("sqlite:") {

@@ -1,6 +1,7 @@
 //! The file of the master keys: one key a line in base64, the active one first
 
 use std::{
+    fs::{self, File},
     io::{self, Write as _},
     path::Path,
 };
@@ -25,6 +26,10 @@ pub enum KeyFileError {
     Empty { path: String },
     #[error("the key file `{path}` is gone, and the database holds data of key `{id}`")]
     Gone { path: String, id: String },
+    #[error("the key file `{path}` belongs to another account, which a new one cannot be given to")]
+    Owner { path: String, source: io::Error },
+    #[error("somebody else is changing the key file `{path}` just now")]
+    Busy { path: String },
 }
 
 /// Read the keys; a file that nobody named is made
@@ -64,29 +69,93 @@ pub(crate) fn load_or_make(
 }
 
 /// Read the keys of a file that is there
-pub(super) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
-    let text = std::fs::read_to_string(path).map_err(|source| KeyFileError::Read {
+pub(crate) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
+    let text = fs::read_to_string(path).map_err(|source| KeyFileError::Read {
         path: shown(path),
         source,
     })?;
     parse(&text, path)
 }
 
-/// Replace the file in one step, readable by its owner only
+/// Held by whoever changes the file: of two who do it at once, one would write over the other's key
+#[derive(Debug)]
+pub(crate) struct Lock {
+    /// The folder: the file itself is replaced
+    _folder: Option<File>,
+}
+
+pub(crate) fn lock(path: &Path) -> Result<Lock, KeyFileError> {
+    // Elsewhere a folder cannot be opened.
+    if !cfg!(unix) {
+        return Ok(Lock { _folder: None });
+    }
+    let folder = File::open(folder(path)).map_err(|source| KeyFileError::Write {
+        path: shown(path),
+        source,
+    })?;
+    match folder.try_lock() {
+        Ok(()) => Ok(Lock {
+            _folder: Some(folder),
+        }),
+        Err(fs::TryLockError::WouldBlock) => Err(KeyFileError::Busy { path: shown(path) }),
+        // A file system without locks: better than no rotation at all.
+        Err(fs::TryLockError::Error(error)) => {
+            tracing::warn!(%error, "the key file cannot be locked");
+            Ok(Lock { _folder: None })
+        }
+    }
+}
+
+/// Replace the file in one step, readable by its owner only, who stays the same
 pub(crate) fn write(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
     let failed = |source| KeyFileError::Write {
         path: shown(path),
         source,
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
     // A temporary file is made 0600.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
+    #[cfg(unix)]
+    give_to_owner(file.as_file(), path).map_err(|source| KeyFileError::Owner {
+        path: shown(path),
+        source,
+    })?;
     for key in ring.all() {
         writeln!(file, "{}", STANDARD.encode(key.bytes())).map_err(failed)?;
     }
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
+    // Rows will need the key: it must not be lost with the power.
+    #[cfg(unix)]
+    File::open(folder(path))
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed)?;
     Ok(())
+}
+
+/// Give a new file to whom the old one belongs: an admin may be root, the broker is not
+#[cfg(unix)]
+fn give_to_owner(new: &File, old: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let Ok(old) = old.metadata() else {
+        return Ok(());
+    };
+    let mine = new.metadata()?;
+    if old.uid() != mine.uid() {
+        fchown(new, Some(old.uid()), None)?;
+    }
+    if old.gid() != mine.gid() {
+        // No loss: a group has no rights here.
+        let _ = fchown(new, None, Some(old.gid()));
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    let parent = path.parent().unwrap_or(path);
+    if parent.as_os_str().is_empty() {
+        return Path::new(".");
+    }
+    parent
 }
 
 fn parse(text: &str, path: &Path) -> Result<KeyRing, KeyFileError> {
@@ -138,6 +207,25 @@ mod tests {
         write(file.path(), &rotated).unwrap();
         let read = load_or_make(&file, &rng, None).unwrap();
         assert_eq!(read.ids(), rotated.ids());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_stays_with_its_owner() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+        let dir = tempfile::tempdir().unwrap();
+        let file = KeyFile::Own(dir.path().join("keys"));
+        let rng = SystemRng::default();
+        let made = load_or_make(&file, &rng, None).unwrap();
+        // Only root can give files away.
+        if chown(file.path(), Some(4711), Some(4712)).is_err() {
+            return;
+        }
+        write(file.path(), &made.rotated(&rng)).unwrap();
+        let found = file.path().metadata().unwrap();
+        assert_eq!((found.uid(), found.gid()), (4711, 4712));
+        assert_eq!(found.permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     keyring::{KeyRing, Purpose, WrappedKey},
     seal::{Bound, DataKey, SealError},
 };
-use crate::{config::KeyFile, rng::Rng};
+use crate::{causes, config::KeyFile, rng::Rng};
 
 /// The keys as the file last had them
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Keys {
         let read = match file::read(self.file.path()) {
             Ok(read) => read,
             Err(error) => {
-                let why = &error as &dyn std::error::Error;
-                tracing::warn!(error = why, "the key file could not be read again");
+                let error = causes::whole(&error);
+                tracing::warn!(error, "the key file could not be read again");
                 return;
             }
         };

@@ -5,7 +5,8 @@ mod keyring;
 mod live;
 mod seal;
 
-pub(crate) use file::{KeyFileError, load_or_make, write};
-pub(crate) use keyring::{KeyRing, Purpose, WrappedKey};
+pub use file::KeyFileError;
+pub(crate) use file::{load_or_make, lock, read, write};
+pub(crate) use keyring::{Purpose, WrappedKey};
 pub(crate) use live::Keys;
 pub(crate) use seal::{Bound, DataKey, SealError};

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::{sync::Mutex, time::timeout};
 
 use super::json as answer;
-use crate::app::App;
+use crate::{app::App, causes};
 
 /// Longest that a part may take to say that it is there
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,10 +106,15 @@ async fn forge(app: &App) -> bool {
     request.timeout = Some(PATIENCE);
     request.max_body = Some(64 * 1024);
     match app.http.send(request).await {
+        Ok(answer) if answer.status.is_server_error() => {
+            let status = answer.status.as_u16();
+            tracing::warn!(status, "the forge failed");
+            false
+        }
         // A forge that shows its version to nobody but users is there all the same.
-        Ok(answer) => answer.status.as_u16() < 500,
+        Ok(_) => true,
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the forge failed");
+            tracing::warn!(error = causes::whole(&error), "the forge failed");
             false
         }
     }

@@ -6,7 +6,6 @@ use serde_json::json;
 use super::{
     builtin,
     cimd::{self, MetadataError},
-    redirect,
 };
 use crate::{
     app::App,
@@ -68,18 +67,11 @@ pub(crate) fn verified_host(client: &Client) -> Option<String> {
 }
 
 fn of_admin(app: &App, written: &StaticClient) -> Client {
-    let good = |uri: &&String| match redirect::registrable(&app.config, uri) {
-        Ok(()) => true,
-        Err(why) => {
-            tracing::warn!(client = written.id, uri, %why, "a redirect URI in the settings is left out");
-            false
-        }
-    };
     Client {
         id: written.id.clone(),
         kind: ClientKind::Static,
         name: written.name.clone(),
-        redirect_uris: written.redirect_uris.iter().filter(good).cloned().collect(),
+        redirect_uris: written.redirect_uris.clone(),
         auth_method: match written.secret {
             // Whoever has a secret may send it either way.
             Some(_) => AuthMethod::Basic,

@@ -1,6 +1,9 @@
 //! Two kinds of database behind one enum
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use sqlx::{
     Connection as _, PgConnection, PgPool, SqlitePool,
@@ -95,13 +98,50 @@ impl Store {
             Database::Postgres(url) => postgres(url.expose()).await?,
         };
         migrate::run(&db, migrate::ALL).await?;
-        Ok(Self { db })
+        Ok(Self::of(db, database))
     }
 
-    /// Whether the database answers
+    /// Open a database that is there and up to date; nothing of it is changed
+    ///
+    /// Another program may be at work on it, and may be older than this one.
+    pub(crate) async fn open_beside(database: &Database) -> Result<Self, StoreError> {
+        let db = match database {
+            Database::Sqlite(path) => pools(common(path)).await?,
+            Database::Postgres(url) => postgres(url.expose()).await?,
+        };
+        let store = Self::of(db, database);
+        let checked = migrate::check(&store.db, migrate::ALL).await;
+        if checked.is_err() {
+            store.close().await;
+        }
+        checked.map(|()| store)
+    }
+
+    fn of(db: Db, database: &Database) -> Self {
+        let file = match database {
+            Database::Sqlite(path) => Some(SameFile::of(path)),
+            Database::Postgres(_) => None,
+        };
+        Self { db, file }
+    }
+
+    /// Whether rows can be read and written, in the database that was opened
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        // A file that was deleted or replaced can still be written to, and nobody finds it there.
+        if let Some(file) = &self.file
+            && !file.is_there()
+        {
+            return Err(StoreError::Replaced);
+        }
+        const READ: &str = "SELECT EXISTS (SELECT 1 FROM users), EXISTS (SELECT 1 FROM grants), \
+            EXISTS (SELECT 1 FROM pairs), EXISTS (SELECT 1 FROM clients)";
         reading!(&self.db, |on| {
-            sqlx::query("SELECT 1").execute(on).await?;
+            sqlx::query(READ).execute(on).await?;
+        });
+        // A row is written as it is: only that notices a full disk or a database that is read-only.
+        const WRITE: &str = "UPDATE schema_steps SET version = version WHERE version = 1";
+        writing!(&self.db, |on| {
+            sqlx::query(WRITE).execute(on).await?;
         });
         Ok(())
     }
@@ -122,9 +162,13 @@ pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
         path: path.display().to_string(),
         source,
     })?;
-    let options = SqliteConnectOptions::new()
+    pools(common(path).journal_mode(SqliteJournalMode::Wal)).await
+}
+
+/// How every connection to the file is, whoever makes it
+fn common(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
         .filename(path)
-        .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
         .auto_vacuum(SqliteAutoVacuum::None)
         .busy_timeout(BUSY)
@@ -132,11 +176,17 @@ pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
         .pragma("secure_delete", "ON")
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", "-2000")
-        .statement_cache_capacity(64);
+        .statement_cache_capacity(64)
+}
+
+async fn pools(options: SqliteConnectOptions) -> Result<Db, StoreError> {
     // Made first: it alone turns the write-ahead log on.
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .test_before_acquire(false)
+        // On a full disk SQLite ends a transaction by itself. sqlx, whose rollback then fails,
+        // counts it as open ever after, and would refuse to begin another.
+        .before_acquire(|on, _| Box::pin(async move { Ok(!on.is_in_transaction()) }))
         .connect_with(options.clone())
         .await?;
     let read = SqlitePoolOptions::new()
@@ -144,6 +194,38 @@ pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
         .test_before_acquire(false)
         .connect_lazy_with(options);
     Ok(Db::Sqlite { read, write })
+}
+
+/// The file that was opened, to tell it from another in its place
+#[derive(Debug, Clone)]
+pub(super) struct SameFile {
+    path: PathBuf,
+    id: Option<(u64, u64)>,
+}
+
+impl SameFile {
+    fn of(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            id: identity(path),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        self.path.is_file() && identity(&self.path) == self.id
+    }
+}
+
+/// Device and number of a file, where systems have them
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = path.metadata().ok()?;
+        Some((found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 /// Make the file for its owner only, before SQLite would make it for everybody
@@ -166,7 +248,9 @@ pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
         .await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
-        .test_before_acquire(false)
+        // A server that was started again has ended them all, and the next ten requests would
+        // find out.
+        .test_before_acquire(true)
         .acquire_timeout(PATIENCE)
         .connect_with(options)
         .await?;

@@ -2,7 +2,10 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::{StoreError, db::Db};
+use super::{
+    StoreError,
+    db::{Db, reading},
+};
 
 /// Every step there is; a step that was released is never changed
 pub(super) const ALL: &[&str] = &[
@@ -44,6 +47,25 @@ pub(super) async fn run(db: &Db, steps: &[&str]) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Look whether every step was made, and make none
+pub(super) async fn check(db: &Db, steps: &[&str]) -> Result<(), StoreError> {
+    let (tables,): (i64,) = match db {
+        Db::Sqlite { read, .. } => sqlx::query_as(SQLITE_TABLES).fetch_one(read).await?,
+        Db::Postgres(pool) => sqlx::query_as(POSTGRES_TABLES).fetch_one(pool).await?,
+    };
+    if tables == 0 {
+        return Err(StoreError::Empty);
+    }
+    let (found,): (i64,) = reading!(db, |on| { sqlx::query_as(NEWEST).fetch_one(on).await? });
+    match missing(found, steps)?.last() {
+        None => Ok(()),
+        Some(&(known, _)) => Err(StoreError::Older { found, known }),
+    }
+}
+
+const SQLITE_TABLES: &str =
+    "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_steps'";
+const POSTGRES_TABLES: &str = "SELECT COUNT(to_regclass('schema_steps'))";
 const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS schema_steps (version BIGINT NOT NULL PRIMARY KEY)";
 const NEWEST: &str = "SELECT CAST(COALESCE(MAX(version), 0) AS BIGINT) FROM schema_steps";

@@ -27,12 +27,14 @@ pub(crate) use page_sessions::PageSession;
 pub(crate) use tokens::{NewPair, Refresh, RefreshRules};
 pub(crate) use users::{Lease, NewUser, UpstreamTokens, User, UserState};
 
-use db::Db;
+use db::{Db, SameFile};
 
 /// The rows; cheap to clone
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     db: Db,
+    /// None for a database that is no file
+    file: Option<SameFile>,
 }
 
 impl Store {
@@ -45,8 +47,11 @@ impl Store {
 /// Why rows could not be read or written
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the database failed")]
+    /// In its own words: what is logged is this line alone
+    #[error(transparent)]
     Database(#[from] sqlx::Error),
+    #[error("the database file is gone, or another one is in its place")]
+    Replaced,
     #[error("`{path}` could not be made")]
     File {
         path: String,
@@ -56,6 +61,10 @@ pub enum StoreError {
         "the database has schema {found}, and this program knows only schemas up to {known}; it was written by a newer one"
     )]
     Newer { found: i64, known: i64 },
+    #[error("the database has schema {found}, and this program works with schema {known}")]
+    Older { found: i64, known: i64 },
+    #[error("the database holds no tables yet")]
+    Empty,
     #[error("the database holds a row that makes no sense: {0}")]
     Corrupt(String),
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use blue_core::{http::HttpError, secret::Secret};
 
+use crate::causes;
+
 pub(crate) use fresh::{FreshError, Turns, distrust, fresh};
 pub(crate) use oauth::{Reach, account, authorize_url, reach, same_scope, settings_url, verifier};
 pub(crate) use token_endpoint::{exchange, refresh};
@@ -41,7 +43,7 @@ pub(crate) enum UpstreamError {
     /// Nobody knows whether it did something
     #[error("the forge did not answer as it should (status {status})")]
     Unclear { status: u16 },
-    #[error("the forge could not be asked")]
+    #[error("the forge could not be asked: {}", causes::whole(.0))]
     Http(#[from] HttpError),
 }
 

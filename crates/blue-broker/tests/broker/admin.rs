@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use blue_broker::{Admin, AdminError, SystemRng};
+use blue_broker::{Admin, AdminError, SystemRng, key_ids};
 
 use crate::{
     register::{native, register, token_error},
@@ -45,11 +45,11 @@ async fn a_client_is_listed_and_revoked() {
 async fn a_new_master_key_is_used_and_the_old_one_kept() {
     let setup = Setup::start().await;
     let (admin, config) = admin(&setup).await;
-    let before = admin.keys(&config).await.unwrap();
+    let before = key_ids(&config).unwrap();
     let rotated = admin.rotate_keys(&config).await.unwrap();
     assert_eq!(rotated.previous, before);
     assert!(!before.contains(&rotated.active));
-    assert_eq!(admin.keys(&config).await.unwrap()[0], rotated.active);
+    assert_eq!(key_ids(&config).unwrap()[0], rotated.active);
 }
 
 #[tokio::test(flavor = "multi_thread")]

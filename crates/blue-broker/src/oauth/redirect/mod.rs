@@ -6,7 +6,10 @@
 
 use url::{Host, Url};
 
-use crate::{config::Config, store::Client};
+use crate::{
+    config::{Config, PublicUrl},
+    store::Client,
+};
 
 /// Longest redirect URI
 const LONGEST: usize = 2048;
@@ -70,6 +73,11 @@ pub(super) fn without_free_port(uri: &str) -> String {
 
 /// Whether a client may have this redirect URI
 pub(crate) fn registrable(config: &Config, uri: &str) -> Result<(), RedirectError> {
+    good(&config.private_schemes, &config.public_url, uri)
+}
+
+/// The same by the settings that it hangs on, while there is no [`Config`] yet
+pub(crate) fn good(schemes: &[String], own: &PublicUrl, uri: &str) -> Result<(), RedirectError> {
     if uri.len() > LONGEST {
         return Err(RedirectError::Long);
     }
@@ -89,7 +97,7 @@ pub(crate) fn registrable(config: &Config, uri: &str) -> Result<(), RedirectErro
     let good = match url.scheme() {
         "https" => url.has_host(),
         "http" => Loopback::parse(uri).is_some(),
-        other => config.private_schemes.iter().any(|scheme| scheme == other) && url.has_host(),
+        other => schemes.iter().any(|scheme| scheme == other) && url.has_host(),
     };
     if !good {
         return Err(RedirectError::Scheme);
@@ -97,7 +105,7 @@ pub(crate) fn registrable(config: &Config, uri: &str) -> Result<(), RedirectErro
     if !one_spelling(&url, uri) {
         return Err(RedirectError::Spelling(url.into()));
     }
-    if config.public_url.leads_here(&url) {
+    if own.leads_here(&url) {
         return Err(RedirectError::Own);
     }
     Ok(())

@@ -6,7 +6,7 @@ use blue_core::secret::Secret;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::*;
+use super::{db::together, *};
 use crate::{
     config::Database,
     crypto::WrappedKey,
@@ -1177,4 +1177,117 @@ async fn the_files_are_for_their_owner_only() {
         seen += 1;
     }
     assert_eq!(seen, 3, "database, log, index");
+}
+
+#[tokio::test]
+async fn a_full_disk_is_over_when_there_is_room_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    let Db::Sqlite { write, .. } = &store.db else {
+        unreachable!()
+    };
+    let room = async |pages: &str| {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+            .execute(write)
+            .await
+            .unwrap();
+    };
+    let fill = async || -> Result<(), StoreError> {
+        together!(&store.db, |on| {
+            for _ in 0..50 {
+                let sql = "INSERT INTO audit (id, at, event, detail) \
+                    VALUES (hex(randomblob(8)), 0, 'x', hex(randomblob(4000)))";
+                sqlx::query(sql).execute(&mut *on).await?;
+            }
+        });
+        Ok(())
+    };
+    // As small as it is: SQLite takes nothing less.
+    room("1").await;
+    let refused = fill().await.unwrap_err();
+    assert!(refused.to_string().contains("full"), "{refused}");
+    room("1000000").await;
+    fill().await.unwrap();
+}
+
+#[tokio::test]
+async fn ping_notices_what_can_no_more_be_read_or_written() {
+    for (harm, said) in [
+        ("DROP TABLE pairs", "no such table"),
+        ("PRAGMA query_only = ON", "readonly"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = sqlite(&dir).await;
+        store.ping().await.unwrap();
+        let Db::Sqlite { write, .. } = &store.db else {
+            unreachable!()
+        };
+        sqlx::raw_sql(harm).execute(write).await.unwrap();
+        let found = store.ping().await.unwrap_err().to_string();
+        assert!(found.contains(said), "{harm}: {found}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let store = sqlite(&dir).await;
+    let (path, aside) = (dir.path().join("broker.db"), dir.path().join("aside"));
+    std::fs::rename(&path, &aside).unwrap();
+    assert!(matches!(store.ping().await, Err(StoreError::Replaced)));
+    std::fs::write(&path, "").unwrap();
+    assert!(matches!(store.ping().await, Err(StoreError::Replaced)));
+    std::fs::rename(&aside, &path).unwrap();
+    store.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn opening_beside_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("broker.db");
+    let database = Database::Sqlite(path.clone());
+    assert!(Store::open_beside(&database).await.is_err());
+    assert!(!path.exists());
+    std::fs::write(&path, "").unwrap();
+    let empty = Store::open_beside(&database).await;
+    assert!(matches!(empty, Err(StoreError::Empty)), "{empty:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+    let db = db::sqlite(&path).await.unwrap();
+    migrate::run(&db, &migrate::ALL[..1]).await.unwrap();
+    for _ in 0..2 {
+        let older = Store::open_beside(&database).await;
+        let is_older = matches!(older, Err(StoreError::Older { found: 1, .. }));
+        assert!(is_older, "{older:?}");
+    }
+    Store::open(&database).await.unwrap().close().await;
+    Store::open_beside(&database)
+        .await
+        .unwrap()
+        .ping()
+        .await
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgres_is_looked_at_and_may_start_again() {
+    let Some(server) = blue_testkit::Postgres::start() else {
+        return;
+    };
+    let database = Database::Postgres(Secret::new(server.database("restarted").unwrap()));
+    for _ in 0..2 {
+        let empty = Store::open_beside(&database).await;
+        assert!(matches!(empty, Err(StoreError::Empty)), "{empty:?}");
+    }
+    let store = Store::open(&database).await.unwrap();
+    let other = Store::open_beside(&database).await.unwrap();
+    let all = async || {
+        let ten: Vec<_> = (0..10).map(|_| store.ping()).collect();
+        futures_util::future::join_all(ten).await
+    };
+    all().await;
+    // What a restart does to every connection.
+    let Db::Postgres(pool) = &other.db else {
+        unreachable!()
+    };
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+        WHERE pid <> pg_backend_pid() AND datname = current_database()";
+    sqlx::query(end).execute(pool).await.unwrap();
+    assert!(all().await.iter().all(Result::is_ok));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use blue_broker::{Admin, AdminError, SystemRng, config::Config};
+use blue_broker::{Admin, AdminError, KeyFileError, SystemRng, config::Config};
 use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
@@ -14,10 +14,13 @@ use crate::{
 
 /// Open the database of the broker
 pub(super) async fn open(config: &Config) -> Result<Admin, ToolError> {
+    open_plain(config).await.map_err(failed)
+}
+
+/// The same, for whoever judges the error
+pub(super) async fn open_plain(config: &Config) -> Result<Admin, AdminError> {
     let rng = Arc::new(SystemRng::default());
-    Admin::open(config, Arc::new(SystemClock), rng)
-        .await
-        .map_err(failed)
+    Admin::open(config, Arc::new(SystemClock), rng).await
 }
 
 pub(super) fn failed(error: AdminError) -> ToolError {
@@ -35,14 +38,24 @@ pub(super) fn failed(error: AdminError) -> ToolError {
             ErrorCode::Config,
             "put the missing key back into the key file, behind the active one",
         ),
-        AdminError::Store(_) | AdminError::Keys(_) => (ErrorCode::Io, ""),
+        AdminError::Older { .. } => (
+            ErrorCode::Config,
+            "start the broker of this program once: it brings the database up to date",
+        ),
+        AdminError::Newer { .. } => (ErrorCode::Config, "a newer program was here: use that one"),
+        AdminError::Store(_) => (
+            ErrorCode::Io,
+            "see that the database runs, and that this account may use it",
+        ),
+        AdminError::Keys(KeyFileError::Busy { .. }) => (ErrorCode::Io, "try again when it is done"),
+        AdminError::Keys(_) => (
+            ErrorCode::Io,
+            "run it as the account of the broker, or as root",
+        ),
     };
-    let failure = ToolError::new(code, error.to_string()).with_source(error);
-    if hint.is_empty() {
-        failure
-    } else {
-        failure.with_hint(hint)
-    }
+    ToolError::new(code, error.to_string())
+        .with_source(error)
+        .with_hint(hint)
 }
 
 /// Whether it is meant

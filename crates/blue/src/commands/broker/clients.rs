@@ -17,6 +17,8 @@ pub(crate) enum Command {
     /// End all grants of a client; one that registered itself must register again
     Revoke {
         /// Id of the client
+        // It may begin with a dash.
+        #[arg(allow_hyphen_values = true)]
         id: String,
         #[command(flatten)]
         sure: Sure,

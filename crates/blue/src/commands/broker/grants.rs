@@ -17,6 +17,8 @@ pub(crate) enum Command {
     /// End a grant: none of its tokens opens anything any more
     Revoke {
         /// Id of the grant
+        // It may begin with a dash.
+        #[arg(allow_hyphen_values = true)]
         id: String,
         #[command(flatten)]
         sure: Sure,

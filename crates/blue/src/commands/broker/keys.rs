@@ -1,6 +1,6 @@
 //! `blue broker keys`
 
-use blue_broker::{Rotated, config::Config};
+use blue_broker::{Rotated, config::Config, key_ids};
 use serde::Serialize;
 
 use super::admin;
@@ -22,18 +22,19 @@ pub(crate) enum Command {
 }
 
 pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
-    let admin = admin::open(config).await?;
     let shown = match command {
         Command::List => {
-            let keys = admin.keys(config).await.map_err(admin::failed)?;
+            let keys = key_ids(config).map_err(|error| admin::failed(error.into()))?;
             cx.screen.show(&List { keys })
         }
         Command::Rotate => {
-            let rotated = admin.rotate_keys(config).await.map_err(admin::failed)?;
+            let admin = admin::open(config).await?;
+            let rotated = admin.rotate_keys(config).await;
+            admin.close().await;
+            let rotated = rotated.map_err(admin::failed)?;
             cx.screen.show(&Done { rotated })
         }
     };
-    admin.close().await;
     shown.map_err(Stop::Output)
 }
 

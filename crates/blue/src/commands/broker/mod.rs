@@ -90,6 +90,8 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         Some(Command::Setup(_)) | None => {}
     }
     if args.check {
+        // How the forge is reached is a setting, too.
+        serve::parts(cx)?;
         return cx
             .screen
             .show(&serve::Checked { ok: true })
@@ -124,11 +126,21 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         .with_hint("set `BLUE_BROKER_DATA` or `HOME`")
     })?;
     Config::read(&given, &home).map_err(|faults| {
-        let message = match faults.0.as_slice() {
-            [one] => one.to_string(),
-            all => format!("{} settings are wrong or missing:\n{faults}", all.len()),
-        };
-        ToolError::new(ErrorCode::Config, message)
-            .with_hint("`docs/configuration.md` lists every setting")
+        let lines: Vec<String> = faults.0.iter().map(ToString::to_string).collect();
+        wrong_settings(&lines)
     })
+}
+
+/// All that is wrong with the settings, in one error
+fn wrong_settings(faults: &[String]) -> ToolError {
+    let message = match faults {
+        [one] => one.clone(),
+        all => format!(
+            "{} settings are wrong or missing:\n{}",
+            all.len(),
+            all.join("\n")
+        ),
+    };
+    ToolError::new(ErrorCode::Config, message)
+        .with_hint("`docs/configuration.md` lists every setting")
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use blue_broker::{Broker, Build, Parts, StartError, SystemRng, config::Config};
+use blue_broker::{
+    Broker, Build, KeyFileError, Parts, StartError, StoreError, SystemRng, config::Config,
+};
 use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
@@ -55,7 +57,18 @@ pub(super) fn not_started(error: StartError) -> ToolError {
         StartError::UnknownKey { .. } => {
             Some("put the key back into the key file, behind the active one")
         }
-        StartError::Store(_) | StartError::Keys(_) => None,
+        StartError::Store(StoreError::Newer { .. }) => {
+            Some("a newer program was here: use that one")
+        }
+        StartError::Store(_) => {
+            Some("see that `db` or `data` is right, and that the database runs")
+        }
+        StartError::Keys(KeyFileError::Read { .. } | KeyFileError::Write { .. }) => {
+            Some("see that the file belongs to this account")
+        }
+        StartError::Keys(_) => {
+            Some("put the key file back; or move the database away, and everybody signs in again")
+        }
     };
     let message = error.to_string();
     let mut failure = ToolError::new(ErrorCode::Io, message).with_source(error);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blue_broker::config::{ForgeUrl, Kind, PublicUrl, SETTINGS};
+use blue_broker::config::{Config, ForgeUrl, Given, Kind, PublicUrl, SETTINGS};
 use blue_core::{
     forge::model::Host,
     http::{AuthScheme, Credential, HeaderName, HeaderValue, Http, Method, Request},
@@ -16,7 +16,7 @@ use blue_tools::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::flags::Flags;
+use super::{flags::Flags, wrong_settings};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -52,13 +52,7 @@ Examples:
 /// Make the application and the files; settings that are given as flags go into the config
 pub(super) async fn run(cx: &Cx, args: Args, flags: &Flags) -> Result<(), Stop> {
     let config = |message: String| ToolError::new(ErrorCode::Config, message);
-    let forge = ForgeUrl::parse(&args.forge).map_err(|why| config(format!("--forge: {why}")))?;
-    let public_url = public_url(cx, flags).ok_or_else(|| {
-        config("the public URL is not set".to_owned())
-            .with_hint("give `--public-url` or `BLUE_BROKER_PUBLIC_URL`")
-    })?;
-    let public =
-        PublicUrl::parse(&public_url).map_err(|why| config(format!("public_url: {why}")))?;
+    let (forge, public) = check(cx, &args.forge, flags)?;
     let token = cx.env.cwd().join(&args.admin_token_file);
     let token = fs::read_to_string(&token).map_err(|source| {
         config(format!("`{}` could not be read", token.display())).with_source(source)
@@ -111,13 +105,49 @@ fn listen(public: &PublicUrl) -> Option<String> {
     has_port.then_some(address)
 }
 
-fn public_url(cx: &Cx, flags: &Flags) -> Option<String> {
-    let flag = flags.0.iter().find(|(key, _)| key == "public_url");
-    flag.map(|(_, value)| value.clone()).or_else(|| {
-        let mut vars = cx.env.broker().into_iter();
-        let var = vars.find(|(name, _)| name == "BLUE_BROKER_PUBLIC_URL");
-        var.map(|(_, value)| value)
-    })
+/// Read all that will be in the config as the broker will: later the application is there already
+fn check(cx: &Cx, forge: &str, flags: &Flags) -> Result<(ForgeUrl, PublicUrl), ToolError> {
+    const MADE: &[&str] = &["forge_url", "client_id", "client_secret_file"];
+    let mut faults = Vec::new();
+    for (key, _) in flags
+        .0
+        .iter()
+        .filter(|(key, _)| MADE.contains(&key.as_str()))
+    {
+        let why = match key.as_str() {
+            "forge_url" => "`--forge` says where the forge is",
+            _ => "it comes with the application, which is made here",
+        };
+        faults.push(format!("--{}: leave it out: {why}", key.replace('_', "-")));
+    }
+    let mut given = Given {
+        flags: flags.0.clone(),
+        cwd: cx.env.cwd().to_owned(),
+        ..Given::default()
+    };
+    given.flags.retain(|(key, _)| !MADE.contains(&key.as_str()));
+    given.flags.push(("forge_url".to_owned(), forge.to_owned()));
+    // Stand for what the forge will give.
+    given.flags.push(("client_id".to_owned(), "x".to_owned()));
+    given
+        .vars
+        .push(("BLUE_BROKER_CLIENT_SECRET".to_owned(), "x".to_owned()));
+    let vars = cx.env.broker().into_iter();
+    given
+        .vars
+        .extend(vars.filter(|(name, _)| name == "BLUE_BROKER_PUBLIC_URL"));
+    match Config::read(&given, cx.env.cwd()) {
+        Ok(config) if faults.is_empty() => return Ok((config.forge, config.public_url)),
+        Ok(_) => {}
+        Err(found) => faults.extend(found.0.iter().map(|fault| {
+            let line = fault.to_string();
+            match line.strip_prefix("--forge-url:") {
+                Some(why) => format!("--forge:{why}"),
+                None => line,
+            }
+        })),
+    }
+    Err(wrong_settings(&faults))
 }
 
 /// Settings beside those of the application: what was given, and a port that fits the public URL
@@ -246,6 +276,13 @@ fn private(path: &Path) -> io::Result<fs::File> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Empty is what a run that was interrupted leaves.
+    if path
+        .metadata()
+        .is_ok_and(|found| found.is_file() && found.len() == 0)
+    {
+        fs::remove_file(path)?;
+    }
     options.open(path)
 }
 

@@ -12,11 +12,13 @@ use crate::{
 /// See the people who signed in, and end what they allowed
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// List the people who signed in
+    /// List the people who signed in, by login
     List,
     /// End all grants of a person and erase their forge tokens
     Revoke {
         /// Login or id of the person
+        // An id may begin with a dash.
+        #[arg(allow_hyphen_values = true)]
         user: String,
         #[command(flatten)]
         sure: Sure,

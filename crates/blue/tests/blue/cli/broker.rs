@@ -74,6 +74,124 @@ fn an_admin_goes_from_nothing_to_a_broker_that_answers() {
 }
 
 #[test]
+fn setup_reads_every_setting_before_it_makes_anything() {
+    let blue = Blue::new();
+    std::fs::write(blue.home().join("token"), "t").unwrap();
+    let ran = blue.run(&[
+        "broker",
+        "setup",
+        "--admin-token-file",
+        "token",
+        "--forge",
+        "nonsense",
+        "--public-url",
+        "ftp://broker.example.org",
+        "--access-ttl",
+        "5s",
+        "--forge-scopes",
+        "read:users",
+        "--listen",
+        "foo",
+        "--client-id",
+        "mine",
+    ]);
+    assert_eq!(ran.code, Some(64), "{ran}");
+    for fault in [
+        "--client-id: leave it out",
+        "--forge: not an absolute URL",
+        "--public-url: not an http",
+        "--access-ttl: must be from 10s",
+        "--forge-scopes: `read:users` is not a scope",
+        "--listen: an address is like",
+    ] {
+        let line = |line: &str| line.trim_start().starts_with(fault);
+        assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
+    }
+    assert!(!blue.home().join("broker.toml").exists());
+}
+
+/// The state, what was found and the advice of one row of `doctor`
+fn row(doctor: &Value, name: &str) -> (String, String) {
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == name);
+    let check = check.unwrap_or_else(|| panic!("{name}: {doctor}"));
+    let text = |key: &str| check[key].as_str().unwrap_or_default().to_owned();
+    (
+        text("state"),
+        format!("{}: {}", text("found"), text("advice")),
+    )
+}
+
+#[test]
+fn doctor_tells_what_would_keep_people_out() {
+    let blue = Blue::new();
+    let forge = Running::start(&blue, &["sandbox", "--json", "--seed", "demo"]);
+    std::fs::write(blue.home().join("token"), forge.token(0)).unwrap();
+    let public = format!("http://127.0.0.1:{}", free_port());
+    let address = ["--forge", forge.url(), "--public-url", &public];
+    let setup = ["broker", "setup", "--admin-token-file", "token"];
+    blue.run(&[&setup[..], &address].concat()).success();
+    let doctor = |more: &[&str]| {
+        let args = ["broker", "doctor", "--config", "broker.toml", "--json"];
+        blue.run(&[&args[..], more].concat()).json()
+    };
+    let good = format!("{public}/oauth/callback is registered: ");
+    assert_eq!(row(&doctor(&[]), "Redirect URI"), ("ok".to_owned(), good));
+    let moved = doctor(&["--public-url", "http://127.0.0.1:1"]);
+    let (state, said) = row(&moved, "Redirect URI");
+    assert_eq!(state, "failed", "{said}");
+    assert!(said.contains("not registered for http://127.0.0.1:1/oauth/callback"));
+    assert!(!blue.home().join(".blue").exists(), "nothing was made");
+
+    // Each of these keeps a broker from starting, or would.
+    let data = blue.home().join("data");
+    std::fs::create_dir(&data).unwrap();
+    for (text, state, part) in [
+        ("", "failed", "holds no key"),
+        ("hunter2\n", "failed", "line 1 of the key file"),
+    ] {
+        std::fs::write(data.join("keys"), text).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(data.join("keys"), mode).unwrap();
+        let found = row(&doctor(&["--data", "data"]), "Key file");
+        assert!(found.0 == state && found.1.contains(part), "{found:?}");
+    }
+    std::fs::remove_file(data.join("keys")).unwrap();
+    std::fs::create_dir(data.join("keys")).unwrap();
+    let found = row(&doctor(&["--data", "data"]), "Key file");
+    assert!(found.1.contains("is a folder"), "{found:?}");
+    std::fs::write(data.join("broker.db"), "").unwrap();
+    let found = row(&doctor(&["--data", "data"]), "Database");
+    assert_eq!(found.0, "warning", "{found:?}");
+    let empty = std::fs::metadata(data.join("broker.db")).unwrap().len();
+    assert_eq!(empty, 0, "no table is made");
+    std::fs::write(data.join("broker.db"), "this is no database, by far").unwrap();
+    let found = row(&doctor(&["--data", "data"]), "Database");
+    assert_eq!(found.0, "failed", "{found:?}");
+}
+
+#[test]
+fn a_check_looks_at_how_the_forge_is_reached() {
+    let blue = Blue::new()
+        .var("BLUE_CA_FILE", "/nowhere/ca.pem")
+        .var("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org")
+        .var("BLUE_BROKER_FORGE_URL", "https://git.example.org")
+        .var("BLUE_BROKER_CLIENT_ID", "x")
+        .var("BLUE_BROKER_CLIENT_SECRET", "x");
+    let ran = blue.run(&["broker", "--check"]);
+    assert_eq!(ran.code, Some(64), "{ran}");
+    assert!(ran.stderr.contains("BLUE_CA_FILE"), "{ran}");
+}
+
+#[test]
+fn an_id_may_begin_with_a_dash() {
+    let blue = Blue::new();
+    let ran = blue.run(&["broker", "grants", "revoke", "-Om1", "--yes"]);
+    // The settings are missing, and nothing is said of `-O`.
+    assert_eq!(ran.code, Some(64), "{ran}");
+}
+
+#[test]
 fn up_starts_a_broker_that_clients_find_by_themselves() {
     let blue = Blue::new();
     let up = Running::start(&blue, &["up", "--json"]);

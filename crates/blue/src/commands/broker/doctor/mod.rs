@@ -1,18 +1,19 @@
 //! `blue broker doctor`
 
+mod application;
+mod own;
 mod version;
 
 use blue_broker::config::Config;
 use blue_core::{
     clock::{Clock as _, SystemClock},
-    http::{HeaderName, HeaderValue, Http, Method, Request, Response},
+    http::{Http, Method, Request, Response},
 };
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 use std::time::Duration;
 use url::Url;
 
-use super::admin;
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -87,12 +88,20 @@ struct Checks {
 pub(super) async fn run(cx: &Cx, config: &Config, _: Args) -> Result<(), Stop> {
     let http = Http::new(cx.env.http()?);
     let mut checks = Vec::new();
-    forge(&http, config, &mut checks).await;
-    checks.push(Check::ok("Scopes", config.forge_scopes.joined()));
-    checks.push(application(&http, config).await);
+    if forge(&http, config, &mut checks).await {
+        application::check(&http, config, &mut checks).await;
+    }
+    checks.push(Check::ok(
+        "Scopes",
+        format!(
+            "{}; whether the forge keeps to them is seen at each sign-in",
+            config.forge_scopes.joined()
+        ),
+    ));
     checks.push(public_url(&http, config).await);
-    checks.push(database(config).await);
-    checks.push(key_file(config));
+    let (database, needed) = own::database(config).await;
+    checks.push(database);
+    checks.push(own::key_file(config, &needed));
     let ok = checks.iter().all(|check| check.state != State::Failed);
     cx.screen
         .show(&Checks { ok, checks })
@@ -117,14 +126,21 @@ async fn send(http: &Http, request: Request) -> Result<Response, String> {
         .map_err(|error| ToolError::from(error).chain().join(": "))
 }
 
-/// Version, OAuth, TLS and clock, all from two answers
-async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) {
+/// Version, OAuth, TLS and clock, all from two answers; false if the forge is not there
+async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) -> bool {
+    const RUNS: &str = "see that `forge_url` is right and the forge runs";
     let answer = match get(http, config.forge.at("api/v1/version")).await {
         Ok(answer) => answer,
+        Err(why) if why.contains("certificate") => {
+            let advice = "give the forge a certificate for this name, with its whole chain; where \
+                          an authority of your own signed it, name its file by `BLUE_CA_FILE`, for \
+                          the broker too";
+            checks.push(Check::failed("TLS", why, advice));
+            return false;
+        }
         Err(why) => {
-            let advice = "see that `forge_url` is right and the forge runs";
-            checks.push(Check::failed("Forge", why, advice));
-            return;
+            checks.push(Check::failed("Forge", why, RUNS));
+            return false;
         }
     };
     checks.push(if config.forge.url().scheme() == "https" {
@@ -137,6 +153,11 @@ async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) {
         )
     });
     checks.push(clock(&answer));
+    if answer.status.is_server_error() {
+        let found = format!("it answers with status {}", answer.status.as_u16());
+        checks.push(Check::failed("Forge", found, RUNS));
+        return false;
+    }
     let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     match said["version"].as_str() {
         Some(text) => checks.push(version::check(text)),
@@ -162,6 +183,7 @@ async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) {
         ),
         Err(why) => Check::failed("OAuth", why, "see that the forge runs"),
     });
+    true
 }
 
 fn clock(answer: &Response) -> Check {
@@ -184,42 +206,6 @@ fn clock(answer: &Response) -> Check {
         );
     }
     Check::ok("Clock", "right, by the forge's")
-}
-
-/// Whether the forge knows the client id and its secret: it tells only them about tokens
-async fn application(http: &Http, config: &Config) -> Check {
-    use base64::Engine as _;
-    const NAME: &str = "Application";
-    let pair = format!("{}:{}", config.client_id, config.client_secret.expose());
-    let basic = base64::engine::general_purpose::STANDARD.encode(pair);
-    let mut request = Request::new(Method::POST, config.forge.at("login/oauth/introspect"));
-    request.timeout = Some(PATIENCE);
-    request.max_body = Some(256 * 1024);
-    let Ok(mut value) = HeaderValue::try_from(format!("Basic {basic}")) else {
-        return Check::failed(NAME, "no header can carry the secret", "read it anew");
-    };
-    value.set_sensitive(true);
-    let name = HeaderName::from_static;
-    request.headers.insert(name("authorization"), value);
-    let json = HeaderValue::from_static("application/json");
-    request.headers.insert(name("content-type"), json);
-    request.body = Some(r#"{"token":"none"}"#.into());
-    let redirect = config.public_url.at("/oauth/callback");
-    match send(http, request).await {
-        Ok(answer) if answer.status.is_success() => Check::ok(
-            NAME,
-            format!("known to the forge; its redirect URI must be {redirect}"),
-        ),
-        Ok(answer) => Check::failed(
-            NAME,
-            format!(
-                "the forge does not take the client id and secret (status {})",
-                answer.status.as_u16()
-            ),
-            "set `client_id` and `client_secret_file` of the application, or run `blue broker setup`",
-        ),
-        Err(why) => Check::failed(NAME, why, "see that the forge runs"),
-    }
 }
 
 /// Ask as clients do, from outside in
@@ -260,54 +246,6 @@ async fn public_url(http: &Http, config: &Config) -> Check {
             ),
             "let the proxy pass every path below the public URL on, unchanged",
         ),
-    }
-}
-
-async fn database(config: &Config) -> Check {
-    const NAME: &str = "Database";
-    match admin::open(config).await {
-        Ok(admin) => {
-            let clients = admin.clients().await;
-            admin.close().await;
-            match clients {
-                Ok(clients) => Check::ok(NAME, format!("answers; {} clients", clients.len())),
-                Err(error) => Check::failed(NAME, error.to_string(), "see the database's own log"),
-            }
-        }
-        Err(error) if error.code == ErrorCode::NotFound => Check::warning(
-            NAME,
-            error.message,
-            "it is made when the broker first starts",
-        ),
-        Err(error) => {
-            let why = error.chain().join(": ");
-            Check::failed(NAME, why, "see that `db` or `data` is right")
-        }
-    }
-}
-
-fn key_file(config: &Config) -> Check {
-    const NAME: &str = "Key file";
-    let path = config.key_file.path();
-    let shown = path.display().to_string();
-    let Ok(found) = path.metadata() else {
-        return Check::warning(
-            NAME,
-            format!("`{shown}` is not there"),
-            "it is made when the broker first starts; keep a copy apart from the database",
-        );
-    };
-    if let Some(mode) = config.key_file.open_to_others() {
-        return Check::failed(
-            NAME,
-            format!("`{shown}` has mode {mode:o}: others can read it"),
-            format!("chmod 600 {shown}"),
-        );
-    }
-    if found.is_file() {
-        Check::ok(NAME, format!("`{shown}`, for its owner only"))
-    } else {
-        Check::failed(NAME, format!("`{shown}` is no file"), "correct `key_file`")
     }
 }
 

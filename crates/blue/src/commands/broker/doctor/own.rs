@@ -1,0 +1,125 @@
+//! What the broker keeps on its own machine: rows and keys
+
+use std::path::Path;
+
+use blue_broker::{
+    AdminError, KeyFileError,
+    config::{Config, Database, KeyFile},
+    key_ids,
+};
+
+use super::Check;
+use crate::commands::broker::admin;
+
+/// The database, and the ids of the keys that its rows need
+pub(super) async fn database(config: &Config) -> (Check, Vec<String>) {
+    const NAME: &str = "Database";
+    let (clients, keys) = match rows(config).await {
+        Ok(found) => found,
+        Err(error) => return (unusable(NAME, error), Vec::new()),
+    };
+    let found = format!("answers; {clients} clients");
+    let check = match &config.database {
+        Database::Sqlite(path) => match open_to_others(path) {
+            None => Check::ok(NAME, found),
+            Some(mode) => Check::warning(
+                NAME,
+                format!("{found}; `{}` has mode {mode:o}", path.display()),
+                format!("chmod 600 {}", path.display()),
+            ),
+        },
+        Database::Postgres(_) => Check::ok(NAME, found),
+    };
+    (check, keys)
+}
+
+async fn rows(config: &Config) -> Result<(usize, Vec<String>), AdminError> {
+    let admin = admin::open_plain(config).await?;
+    let clients = admin.clients().await;
+    let keys = admin.keys_in_use().await;
+    admin.close().await;
+    Ok((clients?.len(), keys?))
+}
+
+fn unusable(name: &'static str, error: AdminError) -> Check {
+    let (is_wrong, advice) = match &error {
+        AdminError::NoDatabase(_) => (false, "it is made when the broker first starts"),
+        AdminError::Older { .. } => (
+            false,
+            "it is brought up to date when the broker of this program starts; keep a copy",
+        ),
+        AdminError::Newer { .. } => (true, "a newer program was here: use that one"),
+        _ => (
+            true,
+            "see that `db` or `data` is right, and that this account may read it; where the \
+             database is broken, put a backup back",
+        ),
+    };
+    let why = admin::failed(error).chain().join(": ");
+    if is_wrong {
+        Check::failed(name, why, advice)
+    } else {
+        Check::warning(name, why, advice)
+    }
+}
+
+/// Whether a broker would start with the key file that there is
+pub(super) fn key_file(config: &Config, needed: &[String]) -> Check {
+    const NAME: &str = "Key file";
+    const BACK: &str =
+        "put the key file back; or move the database away, and everybody signs in again";
+    let path = config.key_file.path();
+    let shown = path.display().to_string();
+    let known = match key_ids(config) {
+        Ok(known) => known,
+        Err(KeyFileError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            return match needed.first() {
+                Some(id) => Check::failed(
+                    NAME,
+                    format!("`{shown}` is not there, and the database holds data of key `{id}`"),
+                    BACK,
+                ),
+                None => Check::warning(
+                    NAME,
+                    format!("`{shown}` is not there"),
+                    "it is made when the broker first starts; keep a copy apart from the database",
+                ),
+            };
+        }
+        Err(_) if path.is_dir() => {
+            let advice = match config.key_file {
+                KeyFile::Named(_) => "correct `key_file`",
+                KeyFile::Own(_) => "move it away",
+            };
+            return Check::failed(NAME, format!("`{shown}` is a folder"), advice);
+        }
+        Err(error) => {
+            let advice = match &error {
+                KeyFileError::Read { .. } => "run this as the account of the broker",
+                _ => BACK,
+            };
+            let why = admin::failed(error.into()).chain();
+            return Check::failed(NAME, why[1..].join(": "), advice);
+        }
+    };
+    if let Some(id) = needed.iter().find(|id| !known.contains(id)) {
+        return Check::failed(
+            NAME,
+            format!("the database holds data of key `{id}`, which `{shown}` does not have"),
+            "put that key back into the file, behind the active one",
+        );
+    }
+    match config.key_file.open_to_others() {
+        Some(mode) => Check::failed(
+            NAME,
+            format!("`{shown}` has mode {mode:o}: others can read it"),
+            format!("chmod 600 {shown}"),
+        ),
+        None => Check::ok(NAME, format!("`{shown}`, for its owner only")),
+    }
+}
+
+/// The mode of a file that is not for its owner alone
+fn open_to_others(path: &Path) -> Option<u32> {
+    KeyFile::Named(path.to_owned()).open_to_others()
+}
