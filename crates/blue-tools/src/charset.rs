@@ -79,9 +79,8 @@ fn from_1252(byte: u8) -> char {
 fn to_1252(letter: char) -> Option<u8> {
     let high = HIGH.iter().zip(0x80..).find(|(high, _)| **high == letter);
     match (high, u8::try_from(letter)) {
-        (Some((_, byte)), _) => Some(byte),
         (None, Ok(0x80..=0x9F) | Err(_)) => None,
-        (None, Ok(byte)) => Some(byte),
+        (Some((_, byte)), _) | (None, Ok(byte)) => Some(byte),
     }
 }
 

@@ -141,7 +141,7 @@ async fn a_yes_is_believed_at_once_where_nothing_was_pushed_lately() {
         );
         let forge = forge(router).await;
         let pr = forge.get_pr(&repo(), 1).await.unwrap();
-        forge.judge(&repo(), pr, Duration::ZERO).await.unwrap()
+        forge.judge(&repo(), pr, Duration::ZERO).await.unwrap().0
     };
     let old = "2020-01-02T03:04:05Z";
     let late = "2999-01-02T03:04:05Z";

@@ -96,9 +96,10 @@ impl GitHub {
         match summary {
             Ok(summary) => {
                 let tip = Some(summary.sha().clone());
-                let classic = match summary.protected {
-                    true => Some((summary, self.classic(repo, branch).await?)),
-                    false => None,
+                let classic = if summary.protected {
+                    Some((summary, self.classic(repo, branch).await?))
+                } else {
+                    None
                 };
                 Ok(Protection {
                     tip,

@@ -100,18 +100,8 @@ impl Tally {
 
 pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blocker> {
     let mut found = Vec::new();
-    let (pr, rule) = (&facts.pr, &facts.rule);
-    // The forge has the last word on its own rules.
-    let clear = pr.ruling == Ruling::Clear;
-    // Of a rule that may not be read the safe half is believed.
-    let in_doubt = rule.partial && !clear;
-    let mut add = |code, message: String| {
-        found.push(Blocker {
-            code,
-            message,
-            doubt: false,
-        });
-    };
+    let pr = &facts.pr;
+    let mut add = |code, message: String| found.push(Blocker::known(code, message));
     let base = &pr.base.branch;
     match facts.mergeability {
         Mergeability::Merged => {
@@ -144,86 +134,108 @@ pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blo
         }
         _ => {}
     }
-    let mut checks = |code, said: &str, names: &[String]| {
+    checks(facts, tally, &mut found);
+    rules(facts, standing, &mut found);
+    if found.iter().all(|blocker| blocker.doubt) && pr.ruling == Ruling::Blocked {
+        let message = "the forge says that a rule is in the way, and not which".to_owned();
+        found.push(Blocker::known(Code::Blocked, message));
+    }
+    found
+}
+
+impl Blocker {
+    fn known(code: Code, message: String) -> Self {
+        Self {
+            code,
+            message,
+            doubt: false,
+        }
+    }
+
+    /// Of a rule that may not be read
+    fn doubtful(code: Code, message: &str) -> Self {
+        Self {
+            code,
+            message: format!("{message}; whether that stops it may not be read"),
+            doubt: true,
+        }
+    }
+}
+
+fn checks(facts: &Facts, tally: &Tally, found: &mut Vec<Blocker>) {
+    let mut add = |code, said: &str, names: &[String]| {
         if !names.is_empty() {
-            add(code, format!("{said}: {}", listed(names)));
+            found.push(Blocker::known(code, format!("{said}: {}", listed(names))));
         }
     };
-    checks(Code::ChecksFailed, "required checks failed", &tally.failed);
-    checks(
+    add(Code::ChecksFailed, "required checks failed", &tally.failed);
+    add(
         Code::ChecksPending,
         "required checks still run",
         &tally.pending,
     );
     if !facts.hidden_checks {
         let said = "required checks have not reported";
-        checks(Code::ChecksMissing, said, &tally.missing);
-    } else if !clear {
+        add(Code::ChecksMissing, said, &tally.missing);
+    } else if facts.pr.ruling != Ruling::Clear {
         let said = "required checks have not reported, or may not be read";
-        checks(Code::ChecksMissing, said, &tally.missing);
+        add(Code::ChecksMissing, said, &tally.missing);
     }
+}
+
+fn rules(facts: &Facts, standing: &Standing, found: &mut Vec<Blocker>) {
+    let (pr, rule) = (&facts.pr, &facts.rule);
+    let base = &pr.base.branch;
+    // The forge has the last word on its own rules.
+    let clear = pr.ruling == Ruling::Clear;
+    // Of a rule that may not be read the safe half is believed.
+    let in_doubt = rule.partial && !clear;
+    let mut add = |code, stops: bool, message: String| {
+        if stops {
+            found.push(Blocker::known(code, message));
+        } else if in_doubt {
+            found.push(Blocker::doubtful(code, &message));
+        }
+    };
     let given = standing.approved.len();
     let needed = rule.required_approvals;
     // Who counts can only be guessed on GitHub.
     if given < needed as usize && !clear {
+        let message = format!("{given} of {needed} required approvals are given");
+        add(Code::Approvals, true, message);
+    }
+    if !standing.rejected.is_empty() {
+        let message = format!("changes are requested by {}", listed(&standing.rejected));
         add(
-            Code::Approvals,
-            format!("{given} of {needed} required approvals are given"),
+            Code::ChangesRequested,
+            rule.block_on_rejected_reviews,
+            message,
         );
     }
-    let mut maybe = |code, known: bool, message: String| {
-        let (doubt, message) = match known {
-            true => (false, message),
-            false => (
-                true,
-                format!("{message}; whether that stops it may not be read"),
-            ),
-        };
-        found.push(Blocker {
-            code,
-            message,
-            doubt,
-        });
-    };
-    let stops = rule.block_on_rejected_reviews;
-    if !standing.rejected.is_empty() && (stops || in_doubt) {
-        let message = format!("changes are requested by {}", listed(&standing.rejected));
-        maybe(Code::ChangesRequested, stops, message);
-    }
-    let stops = rule.block_on_review_requests;
-    if !standing.asked.is_empty() && (stops || in_doubt) {
+    if !standing.asked.is_empty() {
         let message = format!("a review is asked for from {}", listed(&standing.asked));
-        maybe(Code::ReviewRequested, stops, message);
+        add(
+            Code::ReviewRequested,
+            rule.block_on_review_requests,
+            message,
+        );
     }
-    let stops = facts.behind && rule.require_up_to_date || pr.ruling == Ruling::Behind;
-    if stops {
+    if facts.behind && rule.require_up_to_date || pr.ruling == Ruling::Behind {
         let message = format!("the head lacks commits of `{base}`, which must be in it first");
-        maybe(Code::Behind, true, message);
-    } else if facts.behind && in_doubt && pr.ruling == Ruling::Unknown {
+        add(Code::Behind, true, message);
+    } else if facts.behind && pr.ruling == Ruling::Unknown {
         let message = format!("the head lacks commits of `{base}`");
-        maybe(Code::Behind, false, message);
+        add(Code::Behind, false, message);
     }
     if !facts.protected.is_empty() {
         let files = listed(&facts.protected);
         let message = format!("it changes files that the rule of `{base}` protects: {files}");
-        maybe(Code::ProtectedFiles, true, message);
+        add(Code::ProtectedFiles, true, message);
     }
     if rule.merge_queue {
-        maybe(
-            Code::Queue,
-            true,
-            format!("`{base}` is merged through a queue"),
-        );
+        let message = format!("`{base}` is merged through a queue");
+        add(Code::Queue, true, message);
     }
-    if found.iter().all(|blocker| blocker.doubt) && pr.ruling == Ruling::Blocked {
-        let message = "the forge says that a rule is in the way, and not which".to_owned();
-        found.push(Blocker {
-            code: Code::Blocked,
-            message,
-            doubt: false,
-        });
-    }
-    found
 }
 
 /// Names in a sentence; of many the first

@@ -16,6 +16,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Facts {
     pub(super) pr: PullRequest,
     pub(super) mergeability: Mergeability,

@@ -16,7 +16,7 @@ pub use self::{
     plan::TestPlan,
 };
 use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArgs, rows};
-use blue_core::forge::model::Mergeability;
+use blue_core::forge::model::{Mergeability, PullRequest};
 
 /// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
 const PATIENCE: u64 = 10;
@@ -224,73 +224,10 @@ fn reply(facts: Facts) -> Reply<Output> {
     let standing = Standing::of(&facts.reviews, &facts.rule);
     let blockers = blockers::find(&facts, &tally, &standing);
     let plan = TestPlan::of(&facts.pr.body);
-    let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
     let can_merge = blockers.is_empty();
-    let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
     let todo = !plan.open.is_empty() && facts.is_open();
+    let steps = steps(&facts.pr, &blockers, tally.counts.failed > 0, todo);
     let pr = facts.pr;
-    let (number, base) = (pr.number, &pr.base.branch);
-    let merge = match &pr.head.sha {
-        Some(sha) => format!("pr_merge, index {number}, head_sha {sha}"),
-        None => format!("pr_merge, index {number}"),
-    };
-    let steps = [
-        (
-            has(&[Code::Checking]),
-            format!("The forge still computes: call pr_verify, index {number}, wait_seconds 60"),
-        ),
-        (
-            has(&[Code::ChecksFailed]),
-            format!("See why checks fail with workflow_run_status, index {number}"),
-        ),
-        (
-            tally.counts.failed > 0 && can_merge,
-            "Checks that are not required fail: see why with workflow_run_status first",
-        ),
-        (
-            has(&[Code::ChecksPending, Code::ChecksMissing]),
-            format!(
-                "Wait for checks with workflow_run_status, index {number}, wait_seconds 300; \
-                 then call pr_verify, index {number}"
-            ),
-        ),
-        // No commit on the head takes a conflict away: only a merge, which no tool makes.
-        (
-            has(&[Code::Conflict]),
-            format!(
-                "Redo the change on a new branch with file_write_branch, base \"{base}\"; \
-                 then pr_create"
-            ),
-        ),
-        (
-            has(&[Code::Behind]),
-            format!(
-                "A person must bring the head up to date with `{base}`; then call pr_verify, index {number}"
-            ),
-        ),
-        (
-            has(&[Code::Draft]),
-            format!("A person must mark it as ready; then call pr_verify, index {number}"),
-        ),
-        (
-            has(&[Code::Queue]),
-            format!(
-                "A person must put it into the merge queue; pr_verify, index {number}, tells when it is merged"
-            ),
-        ),
-        (
-            todo,
-            "Items of the test plan are open; they do not stop pr_merge: do and tick them first"
-                .to_owned(),
-        ),
-        (
-            doubts,
-            format!(
-                "The rule may not be read: {merge} tries it, and the forge refuses what it forbids"
-            ),
-        ),
-        (can_merge, format!("Merge with {merge}")),
-    ];
     let mut reply = Reply::from(Output {
         state: rows::pr_state(pr.state),
         mergeable: match facts.mergeability {
@@ -322,11 +259,83 @@ fn reply(facts: Facts) -> Reply<Output> {
             body: pr.body,
         },
     });
-    for (sensible, step) in steps {
-        reply = reply.next_if(sensible, step);
-    }
-    if let Some(sha) = reply.result.head_sha.clone().filter(|_| can_merge) {
-        reply = reply.next(format!("Merge with pr_merge, head_sha {sha}"));
+    for step in steps {
+        reply = reply.next(step);
     }
     reply
+}
+
+/// What to do about it
+fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<String> {
+    let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
+    let can_merge = blockers.is_empty();
+    let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
+    let (number, base) = (pr.number, &pr.base.branch);
+    let merge = match &pr.head.sha {
+        Some(sha) => format!("pr_merge, index {number}, head_sha {sha}"),
+        None => format!("pr_merge, index {number}"),
+    };
+    let steps = [
+        (
+            has(&[Code::Checking]),
+            format!("The forge still computes: call pr_verify, index {number}, wait_seconds 60"),
+        ),
+        (
+            has(&[Code::ChecksFailed]),
+            format!("See why checks fail with workflow_run_status, index {number}"),
+        ),
+        (
+            red && can_merge,
+            format!(
+                "Checks that are not required fail: see why with workflow_run_status, index {number}"
+            ),
+        ),
+        (
+            has(&[Code::ChecksPending, Code::ChecksMissing]),
+            format!(
+                "Wait for checks with workflow_run_status, index {number}, wait_seconds 300; \
+                 then call pr_verify, index {number}"
+            ),
+        ),
+        // No commit on the head takes a conflict away: only a merge, which no tool makes.
+        (
+            has(&[Code::Conflict]),
+            format!(
+                "Redo the change on a new branch with file_write_branch, base \"{base}\"; \
+                 then pr_create"
+            ),
+        ),
+        (
+            has(&[Code::Behind]) && !doubts,
+            format!(
+                "A person must bring the head up to date with `{base}`; then call pr_verify, index {number}"
+            ),
+        ),
+        (
+            has(&[Code::Draft]),
+            format!("A person must mark it as ready; then call pr_verify, index {number}"),
+        ),
+        (
+            has(&[Code::Queue]),
+            format!(
+                "A person must put it into the merge queue; pr_verify, index {number}, tells when it is merged"
+            ),
+        ),
+        (
+            todo,
+            "Items of the test plan are open; they do not stop pr_merge: do and tick them first"
+                .to_owned(),
+        ),
+        (
+            doubts,
+            format!(
+                "The rule may not be read: {merge} tries it, and the forge refuses what it forbids"
+            ),
+        ),
+        (can_merge, format!("Merge with {merge}")),
+    ];
+    steps
+        .into_iter()
+        .filter_map(|(sensible, step)| sensible.then_some(step))
+        .collect()
 }
