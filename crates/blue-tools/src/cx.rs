@@ -51,6 +51,7 @@ pub struct Cx {
     clock: Arc<dyn Clock>,
     cwd: PathBuf,
     read_only: bool,
+    lent: bool,
     listener: Option<Listener>,
     piped: Option<Piped>,
     notices: Arc<Mutex<Vec<String>>>,
@@ -72,6 +73,7 @@ impl Cx {
             clock,
             cwd: cwd.into(),
             read_only: false,
+            lent: false,
             listener: None,
             piped: None,
             notices: Arc::default(),
@@ -82,6 +84,13 @@ impl Cx {
     #[must_use]
     pub fn read_only(mut self, only: bool) -> Self {
         self.read_only = only;
+        self
+    }
+
+    /// The token is not the caller's own: who lent it gets another when the forge refuses it
+    #[must_use]
+    pub fn with_lent_token(mut self) -> Self {
+        self.lent = true;
         self
     }
 
@@ -129,6 +138,15 @@ impl Cx {
 
     pub fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// A failure as this caller can deal with it
+    pub(crate) fn advised(&self, error: ToolError) -> ToolError {
+        if self.lent {
+            error.of_lent_token()
+        } else {
+            error
+        }
     }
 
     /// Tell how far the call has come; nobody may be listening
