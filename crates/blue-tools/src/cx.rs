@@ -52,6 +52,7 @@ pub struct Cx {
     cwd: PathBuf,
     read_only: bool,
     raw: bool,
+    lent: bool,
     listener: Option<Listener>,
     piped: Option<Piped>,
     notices: Arc<Mutex<Vec<String>>>,
@@ -74,6 +75,7 @@ impl Cx {
             cwd: cwd.into(),
             read_only: false,
             raw: false,
+            lent: false,
             listener: None,
             piped: None,
             notices: Arc::default(),
@@ -91,6 +93,13 @@ impl Cx {
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
         self.raw = raw;
+        self
+    }
+
+    /// The token is not the caller's own: who lent it gets another when the forge refuses it
+    #[must_use]
+    pub fn with_lent_token(mut self) -> Self {
+        self.lent = true;
         self
     }
 
@@ -142,6 +151,15 @@ impl Cx {
     /// Whether bytes are wanted rather than something to look at
     pub fn is_raw(&self) -> bool {
         self.raw
+    }
+
+    /// A failure as this caller can deal with it
+    pub(crate) fn advised(&self, error: ToolError) -> ToolError {
+        if self.lent {
+            error.of_lent_token()
+        } else {
+            error
+        }
     }
 
     /// Tell how far the call has come; nobody may be listening

@@ -174,6 +174,15 @@ impl ToolError {
         self
     }
 
+    /// The same for a caller whose token was lent to them: they have no other to set
+    pub(crate) fn of_lent_token(mut self) -> Self {
+        if self.code == ErrorCode::Unauthorized {
+            self.hint = Some(LENT_TOKEN_HINT.to_owned());
+            self.retryable = true;
+        }
+        self
+    }
+
     /// The message and each cause under it, without repeating one that says the same
     pub fn chain(&self) -> Vec<String> {
         let mut lines = vec![self.message.clone()];
@@ -605,6 +614,9 @@ fn token_hint(host: &Host, sent: bool) -> String {
     };
     format!("{why}; set {names}, or an entry in `hosts.yaml`")
 }
+
+const LENT_TOKEN_HINT: &str = "another token is being asked for: try again in a moment; if it stays, the person has to connect \
+     Blue anew in the app that calls it";
 
 fn trust_hint(host: &str) -> String {
     format!("if the token is meant for this host too: `blue forge trust {host}`")

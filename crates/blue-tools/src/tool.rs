@@ -154,7 +154,8 @@ impl<T: Tool> AnyTool for T {
         guarded(async move {
             allow::<T>(cx)?;
             let input = schema::check::parse::<T::Input>(T::NAME, args)?;
-            self.run(cx, input).await?.json()
+            let reply = self.run(cx, input).await;
+            reply.map_err(|error| cx.advised(error))?.json()
         })
     }
 

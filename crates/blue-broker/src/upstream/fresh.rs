@@ -147,8 +147,8 @@ async fn in_turn(app: &App, user: &str, came: Instant) -> Result<Fresh, FreshErr
 }
 
 /// How a try failed that ended after `came`: who waited for it need not make the same one
-fn missed_since(came: Instant, turn: Option<&(Instant, FreshError)>) -> Option<FreshError> {
-    let (at, error) = turn?;
+fn missed_since(came: Instant, last: Option<&(Instant, FreshError)>) -> Option<FreshError> {
+    let (at, error) = last?;
     if *at >= came { error.shared() } else { None }
 }
 
@@ -162,9 +162,13 @@ fn note(turn: &mut Option<(Instant, FreshError)>, tried: &Result<Fresh, FreshErr
 ///
 /// A grant that was taken back at the forge is noticed like this, before the token ends by itself.
 pub(crate) async fn distrust(app: &App, user: &str, refused: i64) {
-    if let Err(error) = replace(app, user, refused, Instant::now()).await {
-        let why = &error as &dyn std::error::Error;
-        tracing::warn!(user, error = why, "no better token");
+    match replace(app, user, refused, Instant::now()).await {
+        // That was told where it was found out.
+        Ok(()) | Err(FreshError::Reconnect) => {}
+        Err(error) => {
+            let why = &error as &dyn std::error::Error;
+            tracing::warn!(user, error = why, "no better token");
+        }
     }
 }
 

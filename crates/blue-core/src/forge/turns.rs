@@ -53,18 +53,18 @@ mod tests {
         let (site, same) = (repo("site"), repo("Site"));
         let writing = take(&host, &site, "main").await;
         let mut gone = Box::pin(take(&host, &site, "main"));
-        let mut waiting = Box::pin(take(&host, &same, "main"));
+        let mut second = Box::pin(take(&host, &same, "main"));
         assert!(gone.as_mut().now_or_never().is_none());
-        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(second.as_mut().now_or_never().is_none());
         for (name, branch) in [("site", "topic"), ("site", "Main"), ("shop", "main")] {
             let other = take(&host, &repo(name), branch).now_or_never();
             assert!(other.is_some(), "{name} {branch}");
         }
         // One that gives up takes nobody's turn.
         drop((gone, writing));
-        let next = waiting.as_mut().now_or_never();
+        let next = second.as_mut().now_or_never();
         assert!(next.is_some());
-        drop((waiting, next));
+        drop((second, next));
         drop(turn(&host, &repo("other"), "x"));
         let kept = TURNS.lock().unwrap();
         let here = kept.iter().filter(|(key, _)| key.0 == host.as_str());

@@ -118,7 +118,15 @@ async fn scopes_limit_as_measured_and_never_change() {
         denied.json()["message"],
         "token does not have at least one of required scope(s), required=[read:user], token scope=read:repository"
     );
+    for (path, without) in [("notifications", 403), ("user/orgs", 403), ("version", 200)] {
+        let path = format!("/api/v1/{path}");
+        let request = scene.web.request(Method::GET, &path).bearer_auth(&access);
+        assert_eq!(scene.web.send(request).await.status, without, "{path}");
+    }
     // The same token as Basic has no limit.
+    let request = scene.web.request(Method::GET, "/api/v1/notifications");
+    let request = request.basic_auth("oauth2", Some(&access));
+    assert_eq!(scene.web.send(request).await.status, 200);
     let request = scene
         .web
         .request(Method::GET, "/api/v1/user/applications/oauth2")

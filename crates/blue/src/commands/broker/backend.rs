@@ -59,9 +59,7 @@ impl Tools {
         let caller = move |parts: Option<&::http::request::Parts>| {
             let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
             let unknown = || ToolError::new(ErrorCode::Internal, "nobody knows who calls");
-            let opener = forges.of(caller.ok_or_else(unknown)?)?;
-            // There is no folder of the caller here.
-            Ok(Cx::new(Arc::new(opener), clock.clone(), PathBuf::from("/")))
+            forges.cx(caller.ok_or_else(unknown)?, &clock)
         };
         let server = Server::new(tools, Arc::new(caller));
         Ok(Self {
@@ -125,6 +123,14 @@ impl Forges {
         }
     }
 
+    /// What the tools work with for this caller
+    fn cx(&self, caller: &Caller, clock: &Arc<dyn Clock>) -> Result<Cx, ToolError> {
+        let opener = self.of(caller)?;
+        // There is no folder of the caller here.
+        let cx = Cx::new(Arc::new(opener), Arc::clone(clock), PathBuf::from("/"));
+        Ok(cx.with_lent_token())
+    }
+
     fn of(&self, caller: &Caller) -> Result<OneForge, ToolError> {
         let (host, api) = place(&caller.forge).ok_or_else(|| {
             ToolError::new(
@@ -133,9 +139,11 @@ impl Forges {
             )
         })?;
         let mut open = lock(&self.open);
-        let kept = open.get(&caller.user);
+        let kept = open.get_mut(&caller.user);
         let kept = kept.filter(|kept| kept.token == caller.forge_token);
         let forge = if let Some(kept) = kept {
+            // A forge may give the same token twice; what is told counts for the last time.
+            kept.refused = caller.refused.clone();
             Arc::clone(&kept.forge)
         } else {
             let forge = self.connect(&host, &api, &caller.forge_token);
@@ -223,6 +231,8 @@ impl Opener for OneForge {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use blue_core::clock::SystemClock;
+
     use super::*;
 
     fn caller(user: &str, token: &str) -> Caller {
@@ -298,6 +308,18 @@ mod tests {
         let branch = opened.forge.repository(&opened.repo).await;
         assert!(branch.is_err());
         assert!(told.load(Ordering::SeqCst) >= 1);
+
+        // Who called has no token to set, and a new one is on its way.
+        let tool = tools::ALL.iter().find(|tool| tool.name() == "branch_list");
+        let args = serde_json::json!({ "owner": "alice", "name": "site" });
+        let args = args.as_object().unwrap().clone();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let cx = forges.cx(&caller, &clock).unwrap();
+        let error = tool.unwrap().call_json(&cx, args).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::Unauthorized, "{error}");
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("try again") && error.retryable, "{hint}");
+        assert!(!hint.contains("TOKEN"), "{hint}");
     }
 
     /// What a call names is a model's word: the caller's token stays with the broker's forge

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use super::{
@@ -63,6 +64,9 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     // Cookies of the forge that say nothing.
     secrets.retain(|secret| secret.len() > 15);
     assert!(secrets.len() > 30, "{}", secrets.len());
+    // Nor what the rows have in their place, as text: a hash in a log would tell who is who.
+    let hashed: Vec<_> = secrets.iter().flat_map(|secret| hashed(secret)).collect();
+    secrets.extend(hashed);
     // While it runs: the log of the database is still there, and so are its arguments.
     let proc = Path::new("/proc").join(running.id().to_string());
     let mut read = Vec::new();
@@ -110,6 +114,13 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     }
 }
 
+/// How a hash is written, in hex and as a list of numbers
+fn hashed(secret: &str) -> [String; 2] {
+    let hash = digest(&SHA256, secret.as_bytes());
+    let hex = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    [hex.collect(), format!("{:?}", hash.as_ref())]
+}
+
 /// Stop it as a service manager does, and start it again
 async fn restarted(place: &Place, running: super::process::Running) -> super::process::Running {
     let id = running.id().to_string();
@@ -141,10 +152,6 @@ async fn revoking_is_asked_about_and_works_beside_a_running_broker() {
     }
     let args = ["broker", "grants", "revoke", grant, "--yes"];
     place.blue().run(&args).success();
-    // What was remembered of the token is forgotten within a second.
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
-    while tool.call(&place, access).await.unwrap().0 != 401 {
-        assert!(std::time::Instant::now() < until);
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    // What the broker remembered of the token was forgotten before the command ended.
+    assert_eq!(tool.call(&place, access).await.unwrap().0, 401);
 }
