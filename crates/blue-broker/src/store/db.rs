@@ -111,19 +111,19 @@ impl Store {
 
     /// Whether rows can be read and written, in the database that was opened
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        const READ: &str = "SELECT EXISTS (SELECT 1 FROM users), EXISTS (SELECT 1 FROM grants), \
+            EXISTS (SELECT 1 FROM pairs), EXISTS (SELECT 1 FROM clients)";
+        // A row is written as it is: only that notices a full disk or a database that is read-only.
+        const WRITE: &str = "UPDATE schema_steps SET version = version WHERE version = 1";
         // A file that was deleted or replaced can still be written to, and nobody finds it there.
         if let Some(file) = &self.file
             && !file.is_there()
         {
             return Err(StoreError::Replaced);
         }
-        const READ: &str = "SELECT EXISTS (SELECT 1 FROM users), EXISTS (SELECT 1 FROM grants), \
-            EXISTS (SELECT 1 FROM pairs), EXISTS (SELECT 1 FROM clients)";
         reading!(&self.db, |on| {
             sqlx::query(READ).execute(on).await?;
         });
-        // A row is written as it is: only that notices a full disk or a database that is read-only.
-        const WRITE: &str = "UPDATE schema_steps SET version = version WHERE version = 1";
         writing!(&self.db, |on| {
             sqlx::query(WRITE).execute(on).await?;
         });
