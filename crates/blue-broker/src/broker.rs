@@ -4,7 +4,11 @@ use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use blue_core::clock::Clock;
 use blue_core::http::{Http, HttpConfig};
-use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
+use tokio::{
+    net::TcpListener,
+    task::JoinHandle,
+    time::{Instant, timeout, timeout_at},
+};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
@@ -26,9 +30,6 @@ use crate::{
 
 /// How long requests that run may go on once the broker is asked to stop
 const GRACE: Duration = Duration::from_millis(1500);
-/// How much longer the forge may take to answer with tokens: one that is not kept is lost, and its
-/// person has to sign in again
-const TOKENS: Duration = Duration::from_millis(2500);
 
 /// Which program this is
 #[derive(Debug, Clone)]
@@ -173,12 +174,14 @@ impl Broker {
     /// Stop accepting, let what runs come to its end for a moment, and close the database
     pub async fn shutdown(mut self) {
         self.stop.cancel();
-        if timeout(GRACE, &mut self.server).await.is_err() {
+        let end = Instant::now() + GRACE;
+        if timeout_at(end, &mut self.server).await.is_err() {
             self.server.abort();
             tracing::warn!("requests were cut off");
         }
+        // New tokens of the forge that are not kept are lost, whether or not somebody waits for them.
         self.app.tasks.close();
-        if timeout(TOKENS, self.app.tasks.wait()).await.is_err() {
+        if timeout_at(end, self.app.tasks.wait()).await.is_err() {
             tracing::warn!("the forge did not answer in time; somebody may have to sign in again");
         }
         // A query of a request that was cut off must not hold the end up.

@@ -90,7 +90,7 @@ impl Screen {
         }
         match &answer.bytes {
             Some(bytes) => out(bytes)?,
-            None => out(&laid_out(&answer.page, self.look))?,
+            None => out(laid_out(&answer.page, self.look))?,
         }
         known.learn(&answer.json);
         for step in &answer.next_steps {

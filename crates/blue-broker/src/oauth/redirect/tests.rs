@@ -307,7 +307,7 @@ fn the_broker_itself_is_no_client_by_any_name_of_its_machine() {
     let own = |config: &Config, uri: &str| registrable(config, uri) == Err(RedirectError::Own);
     assert!(own(&config, "https://broker.example.org/cb"));
     assert!(!own(&config, "http://localhost/cb"));
-    config.public_url = crate::config::PublicUrl::parse("http://127.0.0.1:4741").unwrap();
+    config.public_url = PublicUrl::parse("http://127.0.0.1:4741").unwrap();
     for uri in ["127.0.0.1", "localhost", "[::1]"] {
         assert!(own(&config, &format!("http://{uri}:4741/cb")), "{uri}");
         assert!(!own(&config, &format!("http://{uri}:4742/cb")), "{uri}");

@@ -334,7 +334,7 @@ mod tests {
             async { r#"{"version":"1.26.0"}"# }
         });
         tokio::spawn(axum::serve(listener, router).into_future());
-        let clock = Arc::new(blue_core::clock::SystemClock);
+        let clock = Arc::new(SystemClock);
         let tools = Tools::new(HttpConfig::default(), clock, Allow::everything()).unwrap();
         let arguments = serde_json::json!(
             {"owner": "alice", "name": "site", "path": "x", "host": evil});
