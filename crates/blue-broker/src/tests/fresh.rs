@@ -76,6 +76,7 @@ async fn replicas_refresh_the_forge_token_once() {
 async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
     world.clock.advance(Duration::from_hours(1));
     world.forge.answers.send_replace(false);
     let meanwhile = async {

@@ -226,8 +226,8 @@ async fn open_redirects_cannot_be_registered() {
     assert_eq!(status, 400);
 }
 
-#[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "it is a table")]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_registration_is_told_so() {
     let setup = Setup::start().await;
     let with = |key: &str, value: Value| {

@@ -197,7 +197,7 @@ async fn every_call(forge: &dyn Forge) -> Vec<(&'static str, Result<(), ForgeErr
     call!(read_file(repo, "README.md", Some(SHA), 1_000_000));
     call!(list_dir(repo, "src", Some(SHA)));
     let write = CommitOpts {
-        branch: "featureA".to_owned(),
+        branch: "main".to_owned(),
         base: None,
         message: "my commit message".to_owned(),
         changes: vec![FileChange::Write {

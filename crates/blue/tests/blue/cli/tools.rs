@@ -231,7 +231,8 @@ fn limits_may_stand_before_the_noun() {
     assert_eq!(refused.json()["error"]["code"], "read_only", "{refused}");
     let refused = ran(&["--allow", "bob", "branch", "list"]);
     assert_eq!(refused.json()["error"]["code"], "not_allowed", "{refused}");
-    ran(&["--yes", "file", "delete", "Makefile", "-b", "main"]).success();
+    ran(&["file", "write", "gone.md", "-b", "topic", "--content", "x"]).success();
+    ran(&["--yes", "file", "delete", "gone.md", "-b", "topic"]).success();
     let wrong = ran(&["--yes", "branch", "list"]);
     assert_eq!(wrong.json()["error"]["code"], "usage", "{wrong}");
     assert!(wrong.stdout.contains("blue branch list --help"), "{wrong}");
@@ -274,18 +275,23 @@ fn what_is_read_into_a_pipe_is_the_file() {
 #[test]
 fn advice_can_be_typed() {
     let (blue, running) = alice();
-    let verified = blue.run(&["pr", "view", "1", "-R", "acme/storefront"]);
-    let url = format!("\n{}/acme/storefront/pulls/1\n", running.url());
+    let place = ["-R", "acme/inventory"];
+    let write = ["file", "write", "new.md", "-b", "topic", "--content", "x"];
+    blue.run(&[&write[..], &place].concat()).success();
+    let create = ["pr", "create", "--head", "topic", "--title", "New"];
+    blue.run(&[&create[..], &place].concat()).success();
+    let verified = blue.run(&[&["pr", "view", "2"][..], &place].concat());
+    let url = format!("\n{}/acme/inventory/pulls/2\n", running.url());
     assert!(verified.stdout.contains(&url), "{verified}");
     let merge = verified.stderr.split('`').nth(1);
     let merge: Vec<&str> = merge.unwrap_or_default().split(' ').collect();
     assert_eq!(
         merge[..5],
-        ["blue", "pr", "merge", "1", "--head-sha"],
+        ["blue", "pr", "merge", "2", "--head-sha"],
         "{verified}"
     );
     let merged = blue.run(&merge[1..]).success();
-    assert!(merged.stdout.contains("#1 is merged"), "{merged}");
+    assert!(merged.stdout.contains("#2 is merged"), "{merged}");
     assert_snapshot!(blue.run(&["mcp", "--tools", "nope", "--exclude", "pr"]).code.unwrap(), @"2");
     let tools = blue.run(&["mcp", "--tools", "nope"]);
     assert!(
@@ -445,6 +451,10 @@ fn what_takes_something_away_needs_a_yes() {
         .run(&["dir", "list", "-R", "acme/storefront"])
         .success();
     assert!(seen.stdout.contains("Makefile"), "{seen}");
-    let gone = blue.run(&[&write[..], &["--yes"]].concat()).success();
-    assert!(gone.stdout.contains("Makefile  deleted"), "{gone}");
+    let place = ["-b", "topic", "-R", "acme/storefront"];
+    let make = ["file", "write", "gone.md", "--content", "x"];
+    blue.run(&[&make[..], &place].concat()).success();
+    let delete = ["file", "write", "--delete", "gone.md", "--yes"];
+    let gone = blue.run(&[&delete[..], &place].concat()).success();
+    assert!(gone.stdout.contains("gone.md  deleted"), "{gone}");
 }

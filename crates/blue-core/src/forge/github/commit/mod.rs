@@ -252,7 +252,7 @@ impl GitHub {
                     kind: ConflictKind::Exists,
                     ..
                 }) => Err(self.moved(repo, branch).await.answered(422)),
-                Err(error @ ForgeError::Unreachable { .. }) => {
+                Err(error @ (ForgeError::Unreachable { .. } | ForgeError::NoAnswer { .. })) => {
                     self.lost(repo, branch, new, error).await
                 }
                 other => other,

@@ -220,9 +220,12 @@ async fn a_commit_that_came_too_late_is_built_again_where_its_files_are_the_same
     let tip = |id: &str| json_reply(200, &git_ref("refs/heads/main", "commit", id));
     let late = || message(422, "Update is not a fast forward");
     let theirs = |fake: &Fake, blob: &Sha| {
-        fake.on(TIP, [tip(A), tip(C)]);
-        let tree = json!({"tree": {"sha": E}});
-        fake.json(&format!("GET /repos/o/r/git/commits/{C}"), &tree);
+        let branch = |id: &str, tree: &str| {
+            let commit = json!({"sha": id, "commit": {"message": "m", "tree": {"sha": tree}}});
+            json_reply(200, &json!({"name": "main", "commit": commit}))
+        };
+        fake.on(BRANCH, [branch(A, B), branch(C, E)]);
+        fake.on(TIP, [tip(C)]);
         let entries = json!({"tree": [
             {"path": "a.txt", "mode": "100644", "type": "blob", "sha": blob.as_str(), "size": 3},
             {"path": "theirs.txt", "mode": "100644", "type": "blob", "sha": D, "size": 3},

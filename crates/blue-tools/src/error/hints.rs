@@ -1,0 +1,159 @@
+//! What to do about a failure
+
+use std::time::Duration;
+
+use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, model::Host};
+
+pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
+    let hint = match error {
+        ForgeError::NotFound { .. } => {
+            "check the spelling; a forge also says this of what the token may not see, and of an \
+             empty repository or a part of it that is switched off"
+        }
+        ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
+        ForgeError::Forbidden { .. } => {
+            "`blue forge status` shows the user, the token's scopes and the rights in the repository"
+        }
+        ForgeError::NotMergeable { reason, .. } => return merge_hint(*reason).map(str::to_owned),
+        ForgeError::Conflict { kind, .. } => return Some(conflict_hint(kind)),
+        ForgeError::Archived { .. } => "unarchive the repository first, or use another one",
+        ForgeError::RateLimited { retry_after, .. } => return Some(rate_hint(*retry_after)),
+        ForgeError::Unreachable { host, .. } => return Some(unreachable_hint(host.as_str())),
+        ForgeError::NoAnswer { write, .. } => no_answer_hint(*write),
+        ForgeError::TooLarge { .. } => return Some(too_large_hint()),
+        ForgeError::TokenHost { host, .. } => return Some(trust_hint(host.as_str())),
+        ForgeError::NotAllowed(_) => NOT_ALLOWED_HINT,
+        ForgeError::Moved { to, .. } => {
+            return Some(format!(
+                "use {to}, and update the remote with `git remote set-url`"
+            ));
+        }
+        ForgeError::Unexpected { .. } if error.retryable() => {
+            "the forge has trouble of its own; try again, and look at its log if it stays"
+        }
+        ForgeError::Unexpected { status, .. } if *status >= 500 => {
+            "the forge failed at it, and its log says why; the same call will likely fail again"
+        }
+        ForgeError::Decode { .. } => {
+            "is this address really a forge, and of the type that `blue forge status` shows?"
+        }
+        ForgeError::Invalid { .. }
+        | ForgeError::Unsupported { .. }
+        | ForgeError::ReadOnly { .. }
+        | ForgeError::Unexpected { .. } => return None,
+    };
+    Some(hint.to_owned())
+}
+
+pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
+    Some(match reason {
+        MergeBlock::Checking => "the forge is still computing; try again in a moment",
+        MergeBlock::Conflict => "merge or rebase the base branch into the head and push",
+        MergeBlock::Empty => "there is nothing to merge: push a commit, or close the pull request",
+        MergeBlock::Draft => "mark the pull request as ready first",
+        MergeBlock::Closed => "reopen the pull request first",
+        MergeBlock::Checks => "wait for the required checks, or see why they fail",
+        MergeBlock::Approvals => "ask for the missing approvals",
+        MergeBlock::ChangesRequested => "answer the review that asks for changes",
+        MergeBlock::ReviewRequested => "a requested review is still missing",
+        MergeBlock::Behind => "update the branch with its base, then try again",
+        MergeBlock::ProtectedFiles => "the change touches protected files; leave them out",
+        MergeBlock::NotPermitted => "ask somebody who may merge into this branch",
+        MergeBlock::Style => "the repository does not allow this merge style; try another",
+        MergeBlock::Signing => "the branch wants signed commits",
+        MergeBlock::Dependency => "merge the pull requests that this one depends on first",
+        MergeBlock::FastForward => "rebase onto the base branch, or choose another merge style",
+        MergeBlock::Queue => "the branch is merged through a queue; add the pull request to it",
+        MergeBlock::Other => return None,
+    })
+}
+
+pub(super) fn conflict_hint(kind: &ConflictKind) -> String {
+    match kind {
+        ConflictKind::StaleFile { path, .. } => {
+            format!("somebody wrote `{path}` meanwhile: read it again and redo the change")
+        }
+        ConflictKind::HeadMoved { .. } => {
+            "the branch moved meanwhile: look at the new commits, then try again".to_owned()
+        }
+        ConflictKind::Landed { commit } => format!(
+            "the change is made, so do not send it again: see whether it goes with the commits \
+             before it, and if not, undo commit {}",
+            commit.short()
+        ),
+        ConflictKind::Exists => "use the one that exists, or choose another name".to_owned(),
+        ConflictKind::NameClash => {
+            "`a` and `a/b` cannot both exist: choose another name".to_owned()
+        }
+        ConflictKind::Merge => "merge or rebase by hand and push".to_owned(),
+        ConflictKind::Other => "read the present state and try again".to_owned(),
+    }
+}
+
+pub(super) const NOT_ALLOWED_HINT: &str = "only the person who runs Blue can allow it, with `--allow` or `BLUE_ALLOW`; work with what is \
+     allowed, or ask them";
+
+pub(super) const GIT_URL_HINT: &str = "a git URL is like `https://host/owner/repo`, `ssh://git@host/owner/repo` or `git@host:owner/repo`";
+
+pub(super) fn rate_hint(after: Option<Duration>) -> String {
+    match after {
+        Some(wait) if wait > Duration::from_hours(24) => {
+            "it says to wait for more than a day; ask who runs it".to_owned()
+        }
+        Some(wait) if wait > Duration::from_mins(2) => {
+            format!("try again in {} minutes", wait.as_secs().div_ceil(60))
+        }
+        Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
+        None => "wait a while; `blue forge status` shows what is left".to_owned(),
+    }
+}
+
+pub(super) fn token_hint(host: &Host, sent: bool) -> String {
+    let names = if host.as_str() == "github.com" {
+        "`GITHUB_TOKEN`"
+    } else {
+        "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
+    };
+    let why = if sent {
+        "the token may be wrong, expired or revoked"
+    } else {
+        "none was sent"
+    };
+    format!("{why}; set {names}, or an entry in `hosts.yaml`")
+}
+
+pub(super) const LENT_TOKEN_HINT: &str = "another token is being asked for: try again in a moment; if it stays, the person has to connect \
+     Blue anew in the app that calls it";
+
+pub(super) fn trust_hint(host: &str) -> String {
+    format!("if the token is meant for this host too: `blue forge trust {host}`")
+}
+
+pub(super) fn plain_hint() -> String {
+    "use https; if plain HTTP is meant, say `http://` in `FORGEJO_URL`, or as `api_url` in \
+     `hosts.yaml`"
+        .to_owned()
+}
+
+pub(super) fn unreachable_hint(host: &str) -> String {
+    format!(
+        "is `{host}` spelled right and running? behind a proxy set `HTTPS_PROXY`, with a private \
+         certificate `BLUE_CA_FILE`"
+    )
+}
+
+pub(super) fn no_answer_hint(write: bool) -> &'static str {
+    if write {
+        "it may have been done all the same: look at what is there before trying again"
+    } else {
+        "try again; if it stays, the forge or a proxy before it has trouble"
+    }
+}
+
+pub(super) fn too_large_hint() -> String {
+    "ask for less: a smaller page, a part of the file, or a clone".to_owned()
+}
+
+pub(super) fn setup_hint() -> String {
+    "look at `BLUE_CA_FILE`, the proxy variables and the token".to_owned()
+}
