@@ -170,6 +170,7 @@ async fn a_forge_that_gives_the_refused_token_again_is_asked_once() {
 async fn a_stop_waits_for_tokens_that_the_forge_is_about_to_give() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
     world.clock.advance(Duration::from_hours(1));
     world.forge.answers.send_replace(false);
     let app = Arc::clone(world.app());
