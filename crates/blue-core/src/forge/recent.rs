@@ -249,7 +249,7 @@ mod tests {
             head: side("topic"),
             base: side("main"),
             mergeable: Mergeable::Unknown,
-            quiet: false,
+            quiet_since: None,
             merge_base: None,
             ruling: Ruling::Unknown,
             archived: false,

@@ -73,7 +73,11 @@ impl Forgejo {
         Ok((branch.sha, name))
     }
 
-    async fn commit_if_any(&self, repo: &RepoId, id: &str) -> Result<Option<wire::Commit>> {
+    pub(super) async fn commit_if_any(
+        &self,
+        repo: &RepoId,
+        id: &str,
+    ) -> Result<Option<wire::Commit>> {
         if !plausible_ref(id) {
             return Ok(None);
         }

@@ -59,6 +59,7 @@ struct Watch {
     ends: (Option<Sha>, Option<Sha>),
     mergeable: Mergeable,
     empty: bool,
+    /// Both sides are as they were a while ago
     quiet: bool,
     /// The two sides have nothing in common to conflict about
     cleared: bool,
@@ -71,7 +72,7 @@ impl Watch {
             ends: (pr.head.sha.clone(), pr.base.sha.clone()),
             mergeable: pr.mergeable,
             empty: pr.changed_files == Some(0),
-            quiet: pr.quiet,
+            quiet: false,
             cleared: false,
             since: Instant::now(),
         }
@@ -83,7 +84,7 @@ impl Watch {
         if now.ends != self.ends
             || now.mergeable != self.mergeable
             || now.empty != self.empty
-            || (self.quiet && !now.quiet)
+            || (self.quiet && pr.quiet_since.is_none())
         {
             *self = now;
         }
@@ -135,6 +136,7 @@ impl Forgejo {
             return Ok((Mergeability::Clean, pr));
         }
         let mut watch = Watch::new(&pr);
+        watch.quiet = plain_verdict(&pr).is_none() && self.is_quiet(repo, &pr).await;
         loop {
             self.clear(repo, &pr, &mut watch).await;
             if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
@@ -245,6 +247,26 @@ impl Forgejo {
             // The point where they parted may be as old as the "yes": ask.
             && (self.recent.is_parent(tip, head)
                 || matches!(self.commits_ahead(repo, head.as_str(), tip.as_str()).await, Ok(0)))
+    }
+
+    /// Whether both sides are as they were a while ago, so that the server has judged them
+    ///
+    /// It notices a push, and judges anew, seconds after it shows what was pushed: so what it shows
+    /// must be old, too.
+    async fn is_quiet(&self, repo: &RepoId, pr: &PullRequest) -> bool {
+        let (Some(since), Some(tip), Some(head)) = (pr.quiet_since, &pr.base.sha, &pr.head.sha)
+        else {
+            return false;
+        };
+        let is_old = async |commit: &Sha| {
+            let Ok(Some(row)) = self.commit_if_any(repo, commit.as_str()).await else {
+                return false;
+            };
+            let made = row.body.committer.and_then(|by| by.date);
+            made.is_some_and(|made| made <= since)
+        };
+        let (tip, head) = tokio::join!(is_old(tip), is_old(head));
+        tip && head
     }
 
     /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow

@@ -55,16 +55,14 @@ struct WireSide {
 const QUIET: SignedDuration = SignedDuration::from_secs(20);
 
 impl WirePull {
-    /// Whether neither side was pushed to for a while, by the server's own clock
-    fn is_quiet(&self, date: Option<&str>) -> bool {
+    /// A while ago by the server's own clock, if neither side was pushed to since
+    fn quiet_since(&self, date: Option<&str>) -> Option<Timestamp> {
         let pushed = |side: &Option<WireSide>| side.as_ref()?.repo.as_ref()?.updated_at;
         let touched = [self.updated_at, pushed(&self.head), pushed(&self.base)];
-        let now = date.and_then(|text| rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
-        now.is_some_and(|now| {
-            touched
-                .iter()
-                .all(|at| at.is_some_and(|at| now.duration_since(at) >= QUIET))
-        })
+        let now = rfc2822::DateTimeParser::new().parse_timestamp(date?).ok()?;
+        let then = now.checked_sub(QUIET).ok()?;
+        let is_old = |at: &Option<Timestamp>| at.is_some_and(|at| at <= then);
+        touched.iter().all(is_old).then_some(then)
     }
 }
 
@@ -119,7 +117,7 @@ impl From<WirePull> for PullRequest {
             } else {
                 Mergeable::Unknown
             },
-            quiet: false,
+            quiet_since: None,
             merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
             ruling: Ruling::Unknown,
             archived,
@@ -181,9 +179,9 @@ impl Forgejo {
             .await;
         let answer = self.explain(repo, result).await?;
         let pull: WirePull = answer.json()?;
-        let quiet = pull.is_quiet(answer.header("date"));
+        let quiet_since = pull.quiet_since(answer.header("date"));
         let pr = PullRequest {
-            quiet,
+            quiet_since,
             ..pull.into()
         };
         self.recent.saw_pr(repo, &pr);

@@ -130,30 +130,41 @@ async fn a_commit_that_landed_on_a_moved_branch_is_told_as_one_that_exists() {
 
 #[tokio::test]
 async fn a_yes_is_believed_at_once_where_nothing_was_pushed_lately() {
-    let judged = async |pr: &str, head: &str, base: &str| {
+    let judged = async |pr: &str, head: &str, base: &str, made: &str| {
         let mut pull = pull(1, "x", false);
         pull["updated_at"] = pr.into();
         pull["head"]["repo"]["updated_at"] = head.into();
         pull["base"]["repo"]["updated_at"] = base.into();
-        let router = Router::new().route(
-            "/api/v1/repos/a/b/pulls/1",
-            get(async move || Json(pull.clone())),
-        );
+        let by = json!({"name": "a", "date": made});
+        let author = json!({"name": "a", "date": "2020-01-02T03:04:05Z"});
+        let commit = json!({"author": author, "committer": by});
+        let commit = json!({"sha": "a".repeat(40), "commit": commit});
+        let router = Router::new()
+            .route(
+                "/api/v1/repos/a/b/pulls/1",
+                get(async move || Json(pull.clone())),
+            )
+            .route(
+                "/api/v1/repos/a/b/git/commits/{id}",
+                get(async move || Json(commit.clone())),
+            );
         let forge = forge(router).await;
         let pr = forge.get_pr(&repo(), 1).await.unwrap();
         forge.judge(&repo(), pr, Duration::ZERO).await.unwrap().0
     };
     let old = "2020-01-02T03:04:05Z";
     let late = "2999-01-02T03:04:05Z";
-    assert_eq!(judged(old, old, old).await, Mergeability::Clean);
-    for (pr, head, base) in [
-        (late, old, old),
-        (old, late, old),
-        (old, old, late),
-        (old, old, ""),
+    assert_eq!(judged(old, old, old, old).await, Mergeability::Clean);
+    for (pr, head, base, made) in [
+        (late, old, old, old),
+        (old, late, old, old),
+        (old, old, late, old),
+        (old, old, "", old),
+        // The server shows what was pushed before it knows that something was.
+        (old, old, old, late),
     ] {
-        let verdict = judged(pr, head, base).await;
-        assert_eq!(verdict, Mergeability::Checking, "{pr} {head} {base}");
+        let verdict = judged(pr, head, base, made).await;
+        assert_eq!(verdict, Mergeability::Checking, "{pr} {head} {base} {made}");
     }
 }
 

@@ -169,6 +169,8 @@ pub(super) struct CommitBody {
     #[serde(default, deserialize_with = "or_default")]
     pub(super) message: String,
     pub(super) author: Option<Signature>,
+    /// Who made this very commit, which an amended or rebased one has another of
+    pub(super) committer: Option<Signature>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -18,10 +18,10 @@ pub struct PullRequest {
     pub head: PrSide,
     pub base: PrSide,
     pub mergeable: Mergeable,
-    /// Nothing was pushed to either side lately, so the forge has had time to judge them; false also
-    /// where nobody can tell (Gitea and Forgejo)
+    /// As far as the forge knows, nothing was pushed to either side since then; a push of a moment ago
+    /// it may not know yet (Gitea and Forgejo)
     #[serde(skip)]
-    pub quiet: bool,
+    pub quiet_since: Option<Timestamp>,
     /// Where the head left the base, as the forge keeps it (Gitea and Forgejo)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<Sha>,

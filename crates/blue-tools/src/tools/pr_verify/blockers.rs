@@ -273,7 +273,7 @@ mod tests {
                 head: side("topic"),
                 base: side("main"),
                 mergeable: Mergeable::Yes,
-                quiet: false,
+                quiet_since: None,
                 merge_base: None,
                 ruling: Ruling::Unknown,
                 archived: false,

@@ -121,7 +121,7 @@ impl From<WirePull> for PullRequest {
             head: row.head.into_model(),
             base: row.base.into_model(),
             mergeable,
-            quiet: false,
+            quiet_since: None,
             merge_base: None,
             ruling,
             archived,
