@@ -268,6 +268,7 @@ fn reply(facts: Facts) -> Reply<Output> {
 /// What to do about it
 fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<String> {
     let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
+    let known = |code| blockers.iter().any(|b| b.code == code && !b.doubt);
     let can_merge = blockers.is_empty();
     let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
     let (number, base) = (pr.number, &pr.base.branch);
@@ -306,7 +307,7 @@ fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<S
             ),
         ),
         (
-            has(&[Code::Behind]) && !doubts,
+            known(Code::Behind),
             format!(
                 "A person must bring the head up to date with `{base}`; then call pr_verify, index {number}"
             ),
