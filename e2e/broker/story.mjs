@@ -7,6 +7,7 @@
 //   FOREIGN a private repository of somebody else
 //   LASTING set where tokens do not end while one waits
 //   CIMD    set where the client is known by the address of its description
+//   FORGE   set where something in between could hold answers back; PASSWORD is the person's there
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -99,6 +100,30 @@ export async function use({ list, call }) {
   const other = await call('repo_status', repo(FOREIGN));
   assert.ok(other.isError, `${PERSON} sees ${FOREIGN}: ${JSON.stringify(other)}`);
   assert.equal(JSON.parse(other.content[0].text).error.code, 'not_found');
+}
+
+/// What a call says while it runs arrives while it runs: it ends because of what was heard
+export async function stream({ call }) {
+  const { FORGE, PASSWORD } = process.env;
+  if (!FORGE) return;
+  const ci = async (state) => {
+    const sent = await fetch(`${FORGE}/api/v1/repos/${OWN}/statuses/home-of-${PERSON}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(`${PERSON}:${PASSWORD}`).toString('base64')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ state, context: 'ci' }),
+    });
+    assert.equal(sent.status, 201, await sent.text());
+  };
+  await ci('pending');
+  let green;
+  const args = { ...repo(OWN), branch: `home-of-${PERSON}`, wait_seconds: 60 };
+  const done = await call('workflow_run_status', args, { onprogress: () => { green ??= ci('success'); } });
+  await green;
+  assert.ok(green, 'nothing was heard before the end');
+  assert.equal(done.structuredContent.state, 'success', JSON.stringify(done));
 }
 
 /// The token runs out while the client works, and it goes on without its person

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { MCP, Provider, listen, refresh, revoke, signIn, use } from './story.mjs';
+import { MCP, Provider, listen, refresh, revoke, signIn, stream, use } from './story.mjs';
 
 const callback = await listen('::1');
 const provider = new Provider(callback, 'TypeScript 2 story');
@@ -20,9 +20,10 @@ await client.connect(open());
 assert.equal(client.getNegotiatedProtocolVersion(), '2026-07-28');
 
 const list = async () => (await client.listTools()).tools;
-const call = (name, args) => client.callTool({ name, arguments: args });
+const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
 const tokens = () => provider.kept;
 await use({ list, call });
+await stream({ call });
 const asked = () => provider.asked;
 await refresh({ tokens, call, asked });
 await revoke({ tokens, clientId: () => provider.client.client_id, call, asked });
