@@ -6,7 +6,7 @@ BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
 export BLUE_TEST_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist test lint fmt doc deny e2e coverage bench up ci
+.PHONY: help build dist test lint fmt doc deny e2e fuzz coverage bench up ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	e2e/broker/run
 	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
 
+fuzz: ## Give each fuzz target a few seconds; needs a C++ compiler
+	fuzz/run
+
 # Not by llvm-tools, which not every toolchain can have: the reader of profiles is in the tool.
 coverage: ## Measure which lines of the broker's handlers its tests reach; under 80 % fails
 	tarpaulin=$$(e2e/install/cargo-tool.sh cargo-tarpaulin 0.37.5) && "$$tarpaulin" tarpaulin --locked --engine llvm \
@@ -58,4 +61,4 @@ bench: ## Measure, against peers where there are any
 up: ## Build and run `blue up`: a forge to play with, on this machine
 	$(CARGO) run --locked -p blue -- up
 
-ci: lint test doc deny e2e ## All that must hold before a merge
+ci: lint test doc deny e2e fuzz ## All that must hold before a merge
