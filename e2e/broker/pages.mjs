@@ -19,6 +19,30 @@ const SIZES = {
 mkdirSync(pictures, { recursive: true });
 const { browser, close } = await launch(program);
 
+/// Words that stand out less from what is behind them than WCAG wants (4.5 to 1), in the page itself
+function faint() {
+  const channels = (color) => color.match(/[\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((value, at) => value * a + below[at] * (1 - a));
+  const light = (color) => {
+    const [r, g, b] = color.map((value) => value / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const canvas = document.body.appendChild(document.createElement('i'));
+  canvas.style.setProperty('background-color', 'Canvas');
+  const paper = channels(getComputedStyle(canvas).backgroundColor).slice(0, 3);
+  canvas.remove();
+  const behind = (element) => {
+    if (!element) return paper;
+    return over(channels(getComputedStyle(element).backgroundColor), behind(element.parentElement));
+  };
+  const own = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  return [...document.querySelectorAll('main *')].filter(own).map((element) => {
+    const back = behind(element);
+    const [dark, bright] = [light(over(channels(getComputedStyle(element).color), back)), light(back)].sort((a, b) => a - b);
+    return [Number(((bright + 0.05) / (dark + 0.05)).toFixed(2)), element.outerHTML];
+  }).filter(([contrast]) => contrast < 4.5);
+}
+
 /// What holds for every page; leaves a picture of it
 async function shoot(page, name, title, { size, scheme }) {
   assert.equal(await page.locator('h1').innerText(), title, name);
@@ -31,6 +55,10 @@ async function shoot(page, name, title, { size, scheme }) {
     return [...buttons, ...words].map((one) => one.outerHTML);
   });
   assert.deepEqual(small, [], name);
+  assert.deepEqual(await page.evaluate(faint), [], name);
+  // Whoever hears the page knows which button is which.
+  const labels = await page.locator('button').evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.innerText));
+  assert.equal(new Set(labels).size, labels.length, `${name}: ${labels}`);
   const bright = await page.evaluate(() => {
     const [r, g, b] = getComputedStyle(document.body).color.match(/\d+/g).map(Number);
     return r + g + b > 384;

@@ -44,14 +44,15 @@ impl ConnectionsPage<'_> {
                     strong { (self.forge) " no longer accepts this sign-in. " }
                     "Your apps cannot work until you sign in again."
                 }
-                (self.form("sign-in", "", "main", "Sign in again"))
+                (self.form("sign-in", "main", "Sign in again"))
             }
             @if self.connections.is_empty() {
                 p { "No app is connected to your account." }
             }
             @for one in self.connections {
                 section.card {
-                    h2 { bdi { (plain(&one.name)) } }
+                    @let name = plain(&one.name);
+                    h2 { bdi { (name) } }
                     dl {
                         dt { "Connected" }
                         dd {
@@ -65,14 +66,14 @@ impl ConnectionsPage<'_> {
                         dt { "Id" }
                         dd { code { (one.client_id) } }
                     }
-                    (self.form("revoke", &one.client_id, "", "Disconnect"))
+                    (self.disconnect(&one.client_id, &name))
                 }
             }
             div.row {
                 @if self.connections.len() > 1 {
-                    (self.form("revoke-all", "", "", "Disconnect all"))
+                    (self.form("revoke-all", "", "Disconnect all"))
                 }
-                (self.form("sign-out", "", "", "Sign out of this page"))
+                (self.form("sign-out", "", "Sign out of this page"))
             }
             h2 { "At " (self.forge) }
             p {
@@ -85,11 +86,23 @@ impl ConnectionsPage<'_> {
         page(rng, StatusCode::OK, "Your connections", &body)
     }
 
-    fn form(&self, what: &str, client: &str, class: &str, label: &str) -> Markup {
+    /// Who hears the page instead of seeing it is told which of the buttons this is
+    fn disconnect(&self, client: &str, name: &str) -> Markup {
         html! {
             form method="post" action="/connections" {
                 input type="hidden" name="token" value=(self.token);
-                @if !client.is_empty() { input type="hidden" name="client" value=(client); }
+                input type="hidden" name="client" value=(client);
+                button type="submit" name="do" value="revoke" aria-label={ "Disconnect " (name) } {
+                    "Disconnect"
+                }
+            }
+        }
+    }
+
+    fn form(&self, what: &str, class: &str, label: &str) -> Markup {
+        html! {
+            form method="post" action="/connections" {
+                input type="hidden" name="token" value=(self.token);
                 button class=[(!class.is_empty()).then_some(class)] type="submit" name="do" value=(what) {
                     (label)
                 }
