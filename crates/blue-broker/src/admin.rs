@@ -26,6 +26,8 @@ const MOST: i64 = i64::MAX;
 pub enum AdminError {
     #[error("there is no database at `{0}`")]
     NoDatabase(String),
+    #[error("the database has no tables of a broker")]
+    Empty,
     #[error("the database has schema {found}, and this program works with schema {known}")]
     Older { found: i64, known: i64 },
     #[error("the database has schema {found}, and this program knows only schemas up to {known}")]
@@ -47,6 +49,7 @@ impl From<StoreError> for AdminError {
         match error {
             StoreError::Older { found, known } => Self::Older { found, known },
             StoreError::Newer { found, known } => Self::Newer { found, known },
+            StoreError::Empty => Self::Empty,
             other => Self::Store(other),
         }
     }
@@ -141,7 +144,6 @@ impl Admin {
         }
         match Store::open_beside(&config.database).await {
             Ok(store) => Ok(Self { store, clock, rng }),
-            Err(StoreError::Empty) => Err(AdminError::NoDatabase(format!("{:?}", config.database))),
             Err(error) => Err(error.into()),
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn failed(error: AdminError) -> ToolError {
             ErrorCode::Ambiguous,
             "name one of them by the id; `users list --json` shows more",
         ),
-        AdminError::NoDatabase(_) => (
+        AdminError::NoDatabase(_) | AdminError::Empty => (
             ErrorCode::NotFound,
             "give the settings that the broker runs with, such as `--config`",
         ),

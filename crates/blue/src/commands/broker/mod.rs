@@ -13,7 +13,7 @@ mod serve;
 mod setup;
 mod users;
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use blue_broker::config::{Config, File, Given};
 use blue_tools::{ErrorCode, ToolError};
@@ -107,7 +107,12 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         Some(path) => Some(File {
             text: std::fs::read_to_string(&path).map_err(|source| {
                 let message = format!("`{}` could not be read", path.display());
-                ToolError::new(ErrorCode::Config, message).with_source(source)
+                let denied = source.kind() == io::ErrorKind::PermissionDenied;
+                let error = ToolError::new(ErrorCode::Config, message).with_source(source);
+                if denied {
+                    return error.with_hint("run it as the account of the broker, or as root");
+                }
+                error
             })?,
             path,
         }),
@@ -127,7 +132,13 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
     })?;
     Config::read(&given, &home).map_err(|faults| {
         let lines: Vec<String> = faults.0.iter().map(ToString::to_string).collect();
-        wrong_settings(&lines)
+        let error = wrong_settings(&lines);
+        if given.file.is_some() {
+            return error;
+        }
+        error.with_hint(
+            "`--config FILE` reads them from a file; `docs/configuration.md` lists every setting",
+        )
     })
 }
 

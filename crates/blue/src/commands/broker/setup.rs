@@ -51,18 +51,13 @@ Examples:
 
 /// Make the application and the files; settings that are given as flags go into the config
 pub(super) async fn run(cx: &Cx, args: Args, flags: &Flags) -> Result<(), Stop> {
-    let config = |message: String| ToolError::new(ErrorCode::Config, message);
     let (forge, public) = check(cx, &args.forge, flags)?;
-    let token = cx.env.cwd().join(&args.admin_token_file);
-    let token = fs::read_to_string(&token).map_err(|source| {
-        config(format!("`{}` could not be read", token.display())).with_source(source)
-    })?;
+    let token = read_token(&cx.env.cwd().join(&args.admin_token_file))?;
     let out = cx.env.cwd().join(&args.out);
     let secret_file = out.with_extension("secret");
     // Both files are there before the application is: its secret is shown only once.
     let files = Files::make(&out, &secret_file)?;
     let http = Http::new(cx.env.http()?);
-    let token = Secret::new(token.trim());
     let made = match create(&http, &forge, token, &args.name, &public).await {
         Ok(made) => made,
         Err(error) => {
@@ -92,6 +87,25 @@ pub(super) async fn run(cx: &Cx, args: Args, flags: &Flags) -> Result<(), Stop> 
         redirect_uri: public.at("/oauth/callback"),
     };
     cx.screen.show(&done).map_err(Stop::Output)
+}
+
+/// The token alone: a forge would only say that it does not know whatever else is in the file
+fn read_token(path: &Path) -> Result<Secret, ToolError> {
+    let failed = |what: &str| {
+        let message = format!("`{}` {what}", path.display());
+        ToolError::new(ErrorCode::Config, message)
+    };
+    let text = fs::read_to_string(path)
+        .map_err(|source| failed("could not be read").with_source(source))?;
+    let token = text.trim();
+    if token.is_empty() {
+        return Err(failed("is empty").with_hint("put the token of the forge into it"));
+    }
+    if !token.chars().all(|c| c.is_ascii_graphic()) {
+        return Err(failed("holds more than a token")
+            .with_hint("put the token of the forge into it, and nothing else"));
+    }
+    Ok(Secret::new(token))
 }
 
 /// Where to listen, if clients come without a proxy in between

@@ -1,7 +1,7 @@
 //! `blue broker` from nothing to a server that answers, and the broker of `blue up`
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
 };
@@ -28,6 +28,7 @@ fn all_faults_are_said_in_one_go_and_nothing_is_made() {
         let line = |line: &str| line.trim_start().starts_with(fault);
         assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
     }
+    assert!(ran.stderr.contains("hint: `--config FILE`"), "{ran}");
     assert!(!blue.home().join(".blue").exists());
 }
 
@@ -64,7 +65,7 @@ fn an_admin_goes_from_nothing_to_a_broker_that_answers() {
     let doctor = with(&["doctor"]).success().json();
     let checks = doctor["checks"].as_array().unwrap();
     assert!(
-        checks.iter().all(|check| check["state"] != "bad"),
+        checks.iter().all(|check| check["state"] != "failed"),
         "{doctor}"
     );
     for list in ["clients", "users", "grants"] {
@@ -110,6 +111,32 @@ fn setup_reads_every_setting_before_it_makes_anything() {
     assert!(!blue.home().join("broker.toml").exists());
 }
 
+#[test]
+fn setup_sends_nothing_but_a_token() {
+    let blue = Blue::new();
+    // Nobody listens there: it is not asked.
+    let address = [
+        "--forge",
+        "http://127.0.0.1:1",
+        "--public-url",
+        "http://127.0.0.1:2",
+    ];
+    for (text, said) in [
+        ("", "is empty"),
+        ("\n", "is empty"),
+        ("t0ken\nt0ken\n", "holds more than a token"),
+        ("token: t0ken", "holds more than a token"),
+    ] {
+        std::fs::write(blue.home().join("token"), text).unwrap();
+        let setup = ["broker", "setup", "--admin-token-file", "token"];
+        let ran = blue.run(&[&setup[..], &address].concat());
+        assert_eq!(ran.code, Some(64), "{text:?}: {ran}");
+        assert!(ran.stderr.contains(said), "{text:?}: {ran}");
+        assert!(!ran.stderr.contains("t0ken"), "{ran}");
+        assert!(!blue.home().join("broker.toml").exists(), "{ran}");
+    }
+}
+
 /// The state, what was found and the advice of one row of `doctor`
 fn row(doctor: &Value, name: &str) -> (String, String) {
     let checks = doctor["checks"].as_array().unwrap();
@@ -141,6 +168,13 @@ fn doctor_tells_what_would_keep_people_out() {
     let (state, said) = row(&moved, "Redirect URI");
     assert_eq!(state, "failed", "{said}");
     assert!(said.contains("not registered for http://127.0.0.1:1/oauth/callback"));
+    // Somebody's web site has a page for everything.
+    let site = site("<h1>Welcome</h1>");
+    let found = doctor(&["--forge-url", &site]);
+    assert_eq!(found["ok"], false, "{found}");
+    for name in ["OAuth", "Application"] {
+        assert_eq!(row(&found, name).0, "failed", "{found}");
+    }
     assert!(!blue.home().join(".blue").exists(), "nothing was made");
 
     // Each of these keeps a broker from starting, or would.
@@ -163,6 +197,7 @@ fn doctor_tells_what_would_keep_people_out() {
     std::fs::write(data.join("broker.db"), "").unwrap();
     let found = row(&doctor(&["--data", "data"]), "Database");
     assert_eq!(found.0, "warning", "{found:?}");
+    assert!(found.1.contains("has no tables of a broker"), "{found:?}");
     let empty = std::fs::metadata(data.join("broker.db")).unwrap().len();
     assert_eq!(empty, 0, "no table is made");
     std::fs::write(data.join("broker.db"), "this is no database, by far").unwrap();
@@ -228,6 +263,30 @@ fn get(address: &str, path: &str) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     text
+}
+
+/// A web server with one page, which is its answer to everything; it ends with the process
+fn site(page: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let head = line.to_lowercase();
+                if let Some(value) = head.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            std::io::copy(&mut stream.by_ref().take(length), &mut std::io::sink()).unwrap();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close";
+            let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+            let _ = stream.get_mut().write_all(answer.as_bytes());
+        }
+    });
+    url
 }
 
 fn free_port() -> u16 {

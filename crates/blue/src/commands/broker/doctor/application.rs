@@ -5,7 +5,7 @@ use blue_broker::config::Config;
 use blue_core::http::{HeaderName, HeaderValue, Http, Method, Request, Response};
 use url::{Url, form_urlencoded::Serializer};
 
-use super::{Check, PATIENCE, send};
+use super::{Check, PATIENCE, says, send};
 
 const NAME: &str = "Application";
 
@@ -36,11 +36,12 @@ async fn known(http: &Http, config: &Config) -> Result<(), Check> {
     let answer = send(http, request)
         .await
         .map_err(|why| Check::failed(NAME, why, "see that the forge runs"))?;
-    if answer.status.is_success() {
+    if says(&answer, "active") {
         return Ok(());
     }
     let status = answer.status.as_u16();
-    if answer.status.is_server_error() {
+    // A page is no answer, whatever its status.
+    if answer.status.is_server_error() || answer.status.is_success() {
         let found = format!("the forge could not say (status {status})");
         return Err(Check::failed(NAME, found, "see that the forge runs"));
     }

@@ -126,6 +126,12 @@ async fn send(http: &Http, request: Request) -> Result<Response, String> {
         .map_err(|error| ToolError::from(error).chain().join(": "))
 }
 
+/// Whether an answer is a good one, in JSON, with this member
+fn says(answer: &Response, member: &str) -> bool {
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    answer.status.is_success() && said.get(member).is_some()
+}
+
 /// Version, OAuth, TLS and clock, all from two answers; false if the forge is not there
 async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) -> bool {
     const RUNS: &str = "see that `forge_url` is right and the forge runs";
@@ -172,7 +178,14 @@ async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) -> bool {
     }
     let discovery = get(http, config.forge.at(".well-known/openid-configuration")).await;
     checks.push(match discovery {
-        Ok(answer) if answer.status.is_success() => Check::ok("OAuth", "the forge has it enabled"),
+        Ok(answer) if says(&answer, "token_endpoint") => {
+            Check::ok("OAuth", "the forge has it enabled")
+        }
+        Ok(answer) if answer.status.is_success() => Check::failed(
+            "OAuth",
+            "what answers there is no forge: it has pages where the OpenID configuration should be",
+            "correct `forge_url`: it is the address of the forge itself",
+        ),
         Ok(answer) => Check::failed(
             "OAuth",
             format!(

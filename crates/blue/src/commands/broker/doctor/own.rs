@@ -18,7 +18,10 @@ pub(super) async fn database(config: &Config) -> (Check, Vec<String>) {
         Ok(found) => found,
         Err(error) => return (unusable(NAME, error), Vec::new()),
     };
-    let found = format!("answers; {clients} clients");
+    let found = match clients {
+        1 => "answers; 1 client".to_owned(),
+        n => format!("answers; {n} clients"),
+    };
     let check = match &config.database {
         Database::Sqlite(path) => match open_to_others(path) {
             None => Check::ok(NAME, found),
@@ -43,7 +46,9 @@ async fn rows(config: &Config) -> Result<(usize, Vec<String>), AdminError> {
 
 fn unusable(name: &'static str, error: AdminError) -> Check {
     let (is_wrong, advice) = match &error {
-        AdminError::NoDatabase(_) => (false, "it is made when the broker first starts"),
+        AdminError::NoDatabase(_) | AdminError::Empty => {
+            (false, "it is made when the broker first starts")
+        }
         AdminError::Older { .. } => (
             false,
             "it is brought up to date when the broker of this program starts; keep a copy",
