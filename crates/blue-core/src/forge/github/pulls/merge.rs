@@ -192,8 +192,12 @@ impl GitHub {
                 status: Some(answer.status.as_u16()),
             },
             409 => ForgeError::Conflict {
-                kind: ConflictKind::HeadMoved {
-                    current: Some(pull.head.sha.0.clone()),
+                kind: if lower.contains("head branch was modified") {
+                    ConflictKind::HeadMoved {
+                        current: Some(pull.head.sha.0.clone()),
+                    }
+                } else {
+                    ConflictKind::Other
                 },
                 message,
                 status: Some(answer.status.as_u16()),
