@@ -7,7 +7,7 @@ use blue_core::forge::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
+use crate::{Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
 
 #[derive(Debug)]
 pub struct PrMerge;
@@ -278,14 +278,20 @@ fn explained(error: ForgeError) -> ToolError {
         ),
         _ => None,
     };
+    // How it is merged is up to the caller, and no matter of the pull request.
+    let listed = matches!(
+        &error,
+        ForgeError::NotMergeable { reason, .. }
+            if !matches!(reason, MergeBlock::Style | MergeBlock::FastForward)
+    );
     let error = ToolError::from(error);
     match (hint, &error.hint) {
         (Some(hint), _) => error.with_hint(hint),
-        (None, Some(hint)) if error.code == ErrorCode::NotMergeable => {
+        (None, Some(hint)) if listed => {
             let hint = format!("{hint}; {ALL}");
             error.with_hint(hint)
         }
-        (None, None) if error.code == ErrorCode::NotMergeable => error.with_hint(ALL),
+        (None, None) if listed => error.with_hint(ALL),
         _ => error,
     }
 }

@@ -257,6 +257,7 @@ async fn a_style_that_is_switched_off_refuses(cx: Cx) -> Result<()> {
     let (code, message, hint) = refused(&cx, &desk, &repo, args).await?;
     assert_eq!(code, ErrorCode::NotMergeable, "{message}");
     assert!(hint.contains("merge style"), "{hint}");
+    assert!(!hint.contains("pr_verify"), "it lists no styles: {hint}");
     Ok(())
 }
 

@@ -426,7 +426,7 @@ impl Forgejo {
                 }
             }
             ForgeError::Unexpected { status: 500, .. }
-                if self.has_open_dependency(repo, pr.number).await =>
+                if self.waits_for_another(repo, pr.number).await =>
             {
                 ForgeError::NotMergeable {
                     reason: MergeBlock::Dependency,
@@ -443,7 +443,7 @@ impl Forgejo {
     }
 
     /// Whether the pull request waits for another; "no" also where that cannot be read
-    async fn has_open_dependency(&self, repo: &RepoId, number: u64) -> bool {
+    pub(super) async fn waits_for_another(&self, repo: &RepoId, number: u64) -> bool {
         let call = self
             .repo_get(repo, &["issues", &number.to_string(), "dependencies"])
             .what(format!("pull request #{number} of `{repo}`"));
