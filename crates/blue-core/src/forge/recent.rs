@@ -181,11 +181,9 @@ impl Recent {
         let key = (repo.clone(), pr.number);
         match (&pr.head.sha, pr.state) {
             (Some(head), PrState::Open) => {
-                let home = pr.base.repo.as_ref().unwrap_or(repo);
-                let own = pr.head.repo.as_ref() == Some(home);
                 let open = OpenPr {
                     head: head.clone(),
-                    own_branch: own.then(|| pr.head.branch.clone()),
+                    own_branch: pr.own_branch(repo),
                     base: pr.base.branch.clone(),
                 };
                 self.kept().open.keep(key, open);

@@ -194,6 +194,7 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             sha,
             already,
             branch_deleted,
+            own_branch,
         } => {
             let why = if already {
                 "this call merged nothing"
@@ -202,7 +203,7 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             };
             let open = !branch_deleted && kept.is_none();
             let branch_kept = kept.or_else(|| (delete && open).then(|| why.to_owned()));
-            Reply::from(Output {
+            let reply = Reply::from(Output {
                 merged: true,
                 commit_sha: sha.map(|sha| sha.to_string()),
                 already,
@@ -210,11 +211,13 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
                 branch_kept,
                 number,
                 ..Output::default()
-            })
-            .next_if(
-                open && !already,
-                "Delete the head branch with branch_delete",
-            )
+            });
+            match own_branch.filter(|_| open && !already) {
+                Some(name) => reply.next(format!(
+                    "Delete its branch with branch_delete, branch {name}"
+                )),
+                None => reply,
+            }
         }
     }
 }

@@ -372,10 +372,12 @@ impl Forgejo {
                 sha: None,
                 already,
                 branch_deleted: false,
+                own_branch: None,
             });
         };
         let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
         Ok(MergeOutcome::Merged {
+            own_branch: pr.own_branch(repo),
             sha: pr.merge_sha,
             already,
             branch_deleted,
