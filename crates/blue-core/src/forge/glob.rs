@@ -3,8 +3,6 @@
 //! `*` and `?` stop at a separator, `**` does not; `[a-z]`, `[!x]` and `{one,two}` work; `\` takes
 //! the next character as it is.
 
-use super::model::{Check, CheckState};
-
 /// Whether a pattern has any glob character at all
 pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
@@ -33,23 +31,6 @@ pub fn file_patterns(text: &str) -> Vec<String> {
     let patterns = text.split(';').map(str::trim);
     let patterns = patterns.filter(|pattern| !pattern.is_empty());
     patterns.map(str::to_owned).collect()
-}
-
-/// Where one required context stands: the worst of all that match, pending when none does
-pub fn required_state(pattern: &str, checks: &[Check]) -> CheckState {
-    let mut state = None;
-    for check in checks {
-        if check.context != pattern && !matches(pattern, &check.context, &[]) {
-            continue;
-        }
-        state = Some(match (state, check.state) {
-            (Some(CheckState::Failure), _) | (_, CheckState::Failure) => CheckState::Failure,
-            (Some(CheckState::Pending), _) | (_, CheckState::Pending) => CheckState::Pending,
-            (Some(CheckState::Success), _) | (_, CheckState::Success) => CheckState::Success,
-            _ => CheckState::Skipped,
-        });
-    }
-    state.unwrap_or(CheckState::Pending)
 }
 
 /// Most alternatives that a pattern may unfold to
@@ -226,26 +207,5 @@ mod tests {
         ] {
             assert_eq!(names_file(&patterns, path), expected, "{path}");
         }
-    }
-
-    #[test]
-    fn a_required_context_is_the_worst_of_its_matches() {
-        let check = |context: &str, state| Check {
-            context: context.to_owned(),
-            state,
-            description: String::new(),
-            url: String::new(),
-        };
-        let checks = [
-            check("ci/a", CheckState::Success),
-            check("ci/b", CheckState::Pending),
-            check("lint", CheckState::Skipped),
-            check("x [1]", CheckState::Success),
-        ];
-        assert_eq!(required_state("ci/*", &checks), CheckState::Pending);
-        assert_eq!(required_state("ci/a", &checks), CheckState::Success);
-        assert_eq!(required_state("lint", &checks), CheckState::Skipped);
-        assert_eq!(required_state("x [1]", &checks), CheckState::Success);
-        assert_eq!(required_state("deploy/*", &checks), CheckState::Pending);
     }
 }

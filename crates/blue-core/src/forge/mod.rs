@@ -86,6 +86,9 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn default_branch(&self, repo: &RepoId) -> Result<String> {
         Ok(self.repository(repo).await?.default_branch)
     }
+    /// What the default branch is likely called, where somebody but the forge said so: a guess that
+    /// may save a request, and is not believed
+    fn heard_default(&self, _repo: &RepoId, _name: &str) {}
     /// What the caller may do, where the forge tells; mostly without asking where it was read a
     /// moment ago
     async fn permissions(&self, repo: &RepoId) -> Result<Option<Permissions>> {
@@ -138,6 +141,11 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     /// The same of a pull request that was just read
     async fn reviews_of(&self, repo: &RepoId, pr: &PullRequest) -> Result<Vec<Review>> {
         self.pr_reviews(repo, pr.number).await
+    }
+    /// Whether it waits for another one that is open; "no" also where that cannot be read, and of one
+    /// that this very client opened a moment ago
+    async fn has_open_dependency(&self, _repo: &RepoId, _number: u64) -> bool {
+        false
     }
     /// Wait up to `patience` for the forge to know, and keep its reasons apart
     async fn mergeability(

@@ -26,6 +26,8 @@ pub(crate) struct Recent(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     default_branches: Map<RepoId, String>,
+    /// What others than the forge say that it is
+    likely_defaults: Map<RepoId, String>,
     permissions: Map<RepoId, Permissions>,
     /// Branches that are there
     branches: Map<(RepoId, String), ()>,
@@ -36,6 +38,8 @@ struct Kept {
     /// Plain files of the default branch
     files: Map<(RepoId, String), Sha>,
     open: Map<(RepoId, u64), OpenPr>,
+    /// Pull requests that this very client opened
+    opened: Map<(RepoId, u64), ()>,
     /// Whether the head of a pull request must have all of this branch
     up_to_date: Map<(RepoId, String), bool>,
     parents: Map<Sha, Vec<Sha>>,
@@ -102,6 +106,17 @@ impl Recent {
         self.kept().default_branches.fresh(repo)
     }
 
+    pub(crate) fn heard_default(&self, repo: &RepoId, branch: &str) {
+        let branch = branch.to_owned();
+        self.kept().likely_defaults.keep(repo.clone(), branch);
+    }
+
+    /// A guess, and no more: what was read, else what was heard
+    pub(crate) fn likely_default(&self, repo: &RepoId) -> Option<String> {
+        let heard = || self.kept().likely_defaults.ever(repo);
+        self.default_branch(repo).or_else(heard)
+    }
+
     pub(crate) fn saw_branch(&self, repo: &RepoId, name: &str) {
         let key = (repo.clone(), name.to_owned());
         self.kept().branches.keep(key, ());
@@ -166,17 +181,25 @@ impl Recent {
         let key = (repo.clone(), pr.number);
         match (&pr.head.sha, pr.state) {
             (Some(head), PrState::Open) => {
-                let home = pr.base.repo.as_ref().unwrap_or(repo);
-                let own = pr.head.repo.as_ref() == Some(home);
                 let open = OpenPr {
                     head: head.clone(),
-                    own_branch: own.then(|| pr.head.branch.clone()),
+                    own_branch: pr.own_branch(repo),
                     base: pr.base.branch.clone(),
                 };
                 self.kept().open.keep(key, open);
             }
             _ => drop(self.kept().open.0.remove(&key)),
         }
+    }
+
+    pub(crate) fn opened_pr(&self, repo: &RepoId, number: u64) {
+        self.kept().opened.keep((repo.clone(), number), ());
+    }
+
+    /// Nobody had the time to make it wait for another one
+    pub(crate) fn is_new_pr(&self, repo: &RepoId, number: u64) -> bool {
+        let opened = self.kept().opened.fresh(&(repo.clone(), number));
+        opened.is_some()
     }
 
     pub(crate) fn saw_rule(&self, repo: &RepoId, branch: &str, up_to_date: bool) {
@@ -294,6 +317,8 @@ mod tests {
         assert!(!recent.is_parent(&sha("c"), &sha("b")));
         assert!(recent.was_merged(&repo(), "topic", &sha("c")));
         assert!(!recent.was_merged(&repo(), "main", &sha("c")));
+        recent.opened_pr(&repo(), 7);
+        assert!(recent.is_new_pr(&repo(), 7) && !recent.is_new_pr(&repo(), 8));
     }
 
     #[test]
@@ -304,8 +329,11 @@ mod tests {
         recent.saw_default(&repo(), "main", true);
         assert_eq!(recent.default_branch(&repo()), None);
         recent.saw_default(&repo(), "main", false);
+        recent.heard_default(&repo(), "trunk");
+        assert_eq!(recent.likely_default(&repo()).as_deref(), Some("main"));
         recent.missed_branch(&repo(), "main");
         assert_eq!(recent.default_branch(&repo()), None);
+        assert_eq!(recent.likely_default(&repo()).as_deref(), Some("trunk"));
         assert!(!recent.has_branch(&repo(), "main"));
     }
 

@@ -155,6 +155,14 @@ impl Git {
         self.optional(dir, &args).await
     }
 
+    /// The default branch of a remote, as the clone remembers it; it may have changed since
+    pub async fn remote_head(&self, dir: &Path, remote: &str) -> Result<Option<String>, GitError> {
+        let of_remote = format!("refs/remotes/{remote}/");
+        let args = ["symbolic-ref", "--quiet", &format!("{of_remote}HEAD")];
+        let head = self.optional(dir, &args).await?;
+        Ok(head.and_then(|head| Some(head.strip_prefix(&of_remote)?.to_owned())))
+    }
+
     /// The remote that a branch follows; `.` is the repository itself
     pub async fn upstream_remote(
         &self,

@@ -22,24 +22,46 @@ pub(crate) fn parse<T: JsonSchema + DeserializeOwned>(
     mut args: Map<String, Value>,
 ) -> Result<T, ToolError> {
     let schema = super::input::<T>();
-    rename(&schema, &mut args);
-    let args = object(tool, "", &schema, args)?;
-    serde_json::from_value(Value::Object(args)).map_err(|e| invalid(format!("{tool}: {e}")))
+    rename(tool, &schema, &mut args)?;
+    let args = Value::Object(object(tool, "", &schema, args)?);
+    T::deserialize(&args).map_err(|error| match too_large(&args) {
+        Some((name, number)) => invalid(format!("{tool}: `{name}` cannot be as large as {number}")),
+        None => invalid(format!("{tool}: {error}")),
+    })
+}
+
+/// A number that is whole and still not to be had
+fn too_large(args: &Value) -> Option<(&String, &Value)> {
+    let mut args = args.as_object()?.iter();
+    args.find(|(_, value)| value.as_u64().is_some_and(|n| n > u32::MAX.into()))
 }
 
 fn invalid(message: String) -> ToolError {
     ToolError::new(ErrorCode::Invalid, message)
 }
 
-fn rename(schema: &Map<String, Value>, args: &mut Map<String, Value>) {
+fn rename(
+    tool: &str,
+    schema: &Map<String, Value>,
+    args: &mut Map<String, Value>,
+) -> Result<(), ToolError> {
     let known = |name: &str| property(schema, name).is_some();
     for (alias, real) in ALIASES {
-        if known(alias) || !known(real) || args.contains_key(*real) {
+        if known(alias) || !known(real) {
             continue;
         }
         let Some(value) = args.remove(*alias) else {
             continue;
         };
+        if let Some(said) = args.get(*real).filter(|said| !said.is_null()) {
+            if plain(said) == plain(&value) || value.is_null() {
+                continue;
+            }
+            let (said, value) = (shown(said), shown(&value));
+            return Err(invalid(format!(
+                "{tool}: `{alias}` means `{real}`, which cannot be {said} and {value}"
+            )));
+        }
         match value.as_str().and_then(|text| text.split_once('/')) {
             Some((owner, name)) if *real == "name" && known("owner") => {
                 args.entry("owner").or_insert_with(|| owner.into());
@@ -49,6 +71,15 @@ fn rename(schema: &Map<String, Value>, args: &mut Map<String, Value>) {
                 args.insert((*real).to_owned(), value);
             }
         }
+    }
+    Ok(())
+}
+
+/// A number as a text and as itself is the same
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.trim().trim_start_matches('#').to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -73,8 +104,9 @@ fn object(
             }
             return Err(unknown(tool, &path, &name, schema));
         };
-        // Some clients send null for what the model left out.
-        if !value.is_null() {
+        // Some clients send null for what the model left out, and some models an empty text.
+        let is_text = property.get("enum").is_none() && property["type"] == "string";
+        if !value.is_null() && (is_text || value != "") {
             read.insert(name, one(tool, &path, property, value)?);
         }
     }
@@ -96,11 +128,15 @@ fn one(tool: &str, path: &str, schema: &Value, value: Value) -> Result<Value, To
         invalid(format!("{tool}: `{path}` must be {what}, not {got}"))
     };
     if let Some(Value::Array(allowed)) = schema.get("enum") {
-        return if allowed.contains(&value) {
-            Ok(value)
-        } else {
-            Err(wrong(&value))
+        let same = |one: &&Value| match (one.as_str(), value.as_str()) {
+            (Some(one), Some(text)) => one.eq_ignore_ascii_case(text.trim()),
+            _ => **one == value,
         };
+        return allowed
+            .iter()
+            .find(same)
+            .cloned()
+            .ok_or_else(|| wrong(&value));
     }
     match (schema.get("type").and_then(Value::as_str), value) {
         (Some("object"), Value::Object(fields)) => match schema {
@@ -131,11 +167,12 @@ fn one(tool: &str, path: &str, schema: &Value, value: Value) -> Result<Value, To
             Some(number) => Ok(number.into()),
             None => Err(wrong(&Value::Number(number))),
         },
-        (Some("boolean"), Value::String(text)) => match text.trim() {
-            "true" => Ok(true.into()),
-            "false" => Ok(false.into()),
-            _ => Err(wrong(&Value::String(text))),
-        },
+        (Some("boolean"), Value::String(text)) => {
+            match text.trim().to_ascii_lowercase().parse::<bool>() {
+                Ok(yes) => Ok(yes.into()),
+                Err(_) => Err(wrong(&Value::String(text))),
+            }
+        }
         (Some("string"), Value::Number(number)) => Ok(number.to_string().into()),
         (Some("string"), value @ Value::String(_))
         | (Some("boolean"), value @ Value::Bool(_))
@@ -235,6 +272,7 @@ mod tests {
         owner: Option<String>,
         name: Option<String>,
         index: u64,
+        limit: Option<u32>,
         style: Option<Style>,
         #[serde(default)]
         draft: bool,
@@ -260,6 +298,9 @@ mod tests {
             json!({"number": 7}),
             json!({"pr_number": "7", "style": null}),
             json!({"index": 7, "draft": "false", "host": "git.example"}),
+            json!({"index": 7, "number": "#7", "pr": null}),
+            json!({"index": 7, "draft": "", "style": ""}),
+            json!({"index": 7, "draft": "False", "style": "SQUASH"}),
         ] {
             let input = read(args.clone()).unwrap();
             assert_eq!((input.index, input.draft), (7, false), "{args}");
@@ -307,6 +348,18 @@ mod tests {
             (
                 json!({"index": 1, "edits": [{}]}),
                 "pr_merge needs `edits[0].path`, a text",
+            ),
+            (
+                json!({"index": 1, "number": 2}),
+                "pr_merge: `number` means `index`, which cannot be `1` and `2`",
+            ),
+            (
+                json!({"index": ""}),
+                "pr_merge needs `index`, a whole number",
+            ),
+            (
+                json!({"index": 1, "limit": 5_000_000_000_u64}),
+                "pr_merge: `limit` cannot be as large as 5000000000",
             ),
             (
                 json!({"index": 1, "draft": "maybe"}),

@@ -140,8 +140,9 @@ fn tidy(schema: &mut Map<String, Value>) {
             schema.remove(key);
         }
     }
-    // To leave an argument out is the way to say null.
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
+    // To leave something out is the way to say null, unless null has a meaning of its own.
+    let null = schema.remove("nullable").is_some();
+    if !null && let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|t| t != "null");
         if let [one] = &types[..] {
             let one = one.clone();

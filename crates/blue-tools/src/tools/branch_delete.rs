@@ -117,7 +117,9 @@ async fn may_go(repo: &Repo, name: &str, expected: Option<&Sha>) -> Result<Branc
     stands(&branch, expected)?;
     if name == default {
         let reason = "it is the default branch";
-        return Err(refusal(ErrorCode::Forbidden, &branch, reason));
+        // No forge deletes it, whatever is given.
+        return Err(refusal(ErrorCode::Forbidden, &branch, reason)
+            .with_hint("make another branch the default one first"));
     }
     if branch.protected {
         let reason = "it is protected";

@@ -41,12 +41,14 @@ pub struct Output {
     /// A direct push is refused, also where no approval is needed
     #[serde(skip_serializing_if = "is_false")]
     pub requires_pr: bool,
-    /// Who may push; absent when there is no such list, empty when nobody may
+    /// Who may push; null when there is no such list, empty when nobody may, absent when unknown
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub push_whitelist: Option<Vec<String>>,
-    /// Who may merge; absent when there is no such list
+    #[schemars(extend("nullable" = true))]
+    pub push_whitelist: Option<Whitelist>,
+    /// Who may merge, likewise
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_whitelist: Option<Vec<String>>,
+    #[schemars(extend("nullable" = true))]
+    pub merge_whitelist: Option<Whitelist>,
     /// Checks that must pass; globs on Gitea and Forgejo
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_checks: Vec<String>,
@@ -56,6 +58,9 @@ pub struct Output {
     /// A pull request must contain the newest commit of the branch
     #[serde(skip_serializing_if = "is_false")]
     pub require_up_to_date: bool,
+    /// Also the commit that a merge makes must be signed
+    #[serde(skip_serializing_if = "is_false")]
+    pub requires_signatures: bool,
     /// A review that asks for changes blocks
     #[serde(skip_serializing_if = "is_false")]
     pub block_on_rejected_reviews: bool,
@@ -71,6 +76,9 @@ pub struct Output {
     pub partial: bool,
 }
 
+/// Names of users, and of teams with `@` before them; none where everyone may
+type Whitelist = Option<Vec<String>>;
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_false(fact: &bool) -> bool {
     !fact
@@ -84,16 +92,19 @@ impl From<Protection> for Output {
                 ..Self::default()
             };
         }
+        // Who may not see the rule does not know that there is no list.
+        let told = |list: Whitelist| (list.is_some() || !found.partial).then_some(list);
         Self {
             protected: true,
             exists: None,
             required_approvals: Some(found.required_approvals),
             requires_pr: found.requires_pr,
-            push_whitelist: found.push_whitelist,
-            merge_whitelist: found.merge_whitelist,
+            push_whitelist: told(found.push_whitelist),
+            merge_whitelist: told(found.merge_whitelist),
             required_checks: found.required_checks,
             rule: found.rule,
             require_up_to_date: found.require_up_to_date,
+            requires_signatures: found.requires_signatures,
             block_on_rejected_reviews: found.block_on_rejected_reviews,
             merge_queue: found.merge_queue,
             can_push: found.can_push,
@@ -134,15 +145,16 @@ impl Output {
             0 => "nobody".to_owned(),
             _ => names.join(", "),
         };
-        if let Some(names) = &self.push_whitelist {
+        if let Some(Some(names)) = &self.push_whitelist {
             add("May push", who(names));
         }
-        if let Some(names) = &self.merge_whitelist {
+        if let Some(Some(names)) = &self.merge_whitelist {
             add("May merge", who(names));
         }
         for (is_so, name, text) in [
             (self.requires_pr, "Changes", "by pull request only"),
             (self.require_up_to_date, "Up to date", "before a merge"),
+            (self.requires_signatures, "Commits", "signed only"),
             (self.merge_queue, "Merges", "through a queue"),
             (self.partial, "Note", "the token may not see the whole rule"),
         ] {

@@ -7,7 +7,7 @@ use blue_core::forge::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
+use crate::{Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
 
 #[derive(Debug)]
 pub struct PrMerge;
@@ -194,6 +194,7 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             sha,
             already,
             branch_deleted,
+            own_branch,
         } => {
             let why = if already {
                 "this call merged nothing"
@@ -202,7 +203,7 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             };
             let open = !branch_deleted && kept.is_none();
             let branch_kept = kept.or_else(|| (delete && open).then(|| why.to_owned()));
-            Reply::from(Output {
+            let reply = Reply::from(Output {
                 merged: true,
                 commit_sha: sha.map(|sha| sha.to_string()),
                 already,
@@ -210,11 +211,13 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
                 branch_kept,
                 number,
                 ..Output::default()
-            })
-            .next_if(
-                open && !already,
-                "Delete the head branch with branch_delete",
-            )
+            });
+            match own_branch.filter(|_| open && !already) {
+                Some(name) => reply.next(format!(
+                    "Delete its branch with branch_delete, branch {name}"
+                )),
+                None => reply,
+            }
         }
     }
 }
@@ -278,14 +281,20 @@ fn explained(error: ForgeError) -> ToolError {
         ),
         _ => None,
     };
+    // How it is merged is up to the caller, and no matter of the pull request.
+    let listed = matches!(
+        &error,
+        ForgeError::NotMergeable { reason, .. }
+            if !matches!(reason, MergeBlock::Style | MergeBlock::FastForward)
+    );
     let error = ToolError::from(error);
     match (hint, &error.hint) {
         (Some(hint), _) => error.with_hint(hint),
-        (None, Some(hint)) if error.code == ErrorCode::NotMergeable => {
+        (None, Some(hint)) if listed => {
             let hint = format!("{hint}; {ALL}");
             error.with_hint(hint)
         }
-        (None, None) if error.code == ErrorCode::NotMergeable => error.with_hint(ALL),
+        (None, None) if listed => error.with_hint(ALL),
         _ => error,
     }
 }

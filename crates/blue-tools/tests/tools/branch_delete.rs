@@ -118,6 +118,12 @@ async fn the_default_branch_stays(cx: Cx) -> Result<()> {
         error.message,
         "branch `main` was not deleted: it is the default branch"
     );
+    // Nobody is sent to what the forge refuses, too.
+    assert!(!error.hint.unwrap().contains("force"));
+    let sha = cx.lab.head(&repo, "main").await?;
+    let forced = json!({"branch": "main", "force": true, "sha": sha.as_str()});
+    let error = desk.refused("branch_delete", forced).await;
+    assert_eq!(error.code, ErrorCode::Forbidden, "{error:?}");
     assert!(is_there(&cx, &repo, "main").await?);
     Ok(())
 }

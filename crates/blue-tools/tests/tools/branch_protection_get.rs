@@ -40,6 +40,9 @@ async fn a_rule_is_told_whole(cx: Cx) -> Result<()> {
     assert_eq!(answer["require_up_to_date"], true);
     assert_eq!(answer.get("partial"), None);
     assert_eq!(answer.get("exists"), None);
+    // Everyone with the right to write may merge.
+    assert_eq!(answer.get("merge_whitelist"), Some(&json!(null)));
+    assert!(answer.get("push_whitelist").is_some(), "{answer}");
     if !cx.backend.is_github() {
         assert_eq!(answer["rule"], "main");
     }
@@ -82,6 +85,12 @@ async fn a_branch_that_is_not_there_is_unprotected(cx: Cx) -> Result<()> {
         .call("branch_protection_get", json!({"branch": "no/such"}))
         .await?;
     assert_eq!(answer, json!({"protected": false, "exists": false}));
+    // Names that no branch can have lead nowhere else.
+    for name in ["../topics", "a//b", "a b", "x~1"] {
+        let answer = desk.call("branch_protection_get", json!({"branch": name}));
+        let none = json!({"protected": false, "exists": false});
+        assert_eq!(answer.await?, none, "{name}");
+    }
     Ok(())
 }
 
@@ -98,6 +107,8 @@ async fn who_is_no_admin_is_told_a_part(cx: Cx) -> Result<()> {
         .await?;
     assert_eq!(answer["protected"], true);
     assert_eq!(answer["partial"], true);
+    assert_eq!(answer.get("push_whitelist"), None, "nobody may say so");
+    assert_eq!(answer.get("merge_whitelist"), None);
     let answer = desk
         .call("branch_protection_get", json!({"branch": "new"}))
         .await?;

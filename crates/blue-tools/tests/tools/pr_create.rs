@@ -11,6 +11,7 @@ blue_testkit::on_every_forge![
     the_default_branch_is_the_base,
     a_draft_is_a_draft,
     a_second_one_is_the_first,
+    a_twin_that_nobody_finds_is_the_forges_word,
     nothing_between_the_branches_is_told,
     missing_branches_are_named,
     a_fork_may_propose,
@@ -98,6 +99,25 @@ async fn a_second_one_is_the_first(cx: Cx) -> Result<()> {
     assert_eq!(second["pr_url"], first["pr_url"]);
     let listed = desk.call("pr_list", json!({"state": "all"})).await?;
     assert_eq!(listed["prs"].as_array().unwrap().len(), 2);
+    Ok(())
+}
+
+async fn a_twin_that_nobody_finds_is_the_forges_word(cx: Cx) -> Result<()> {
+    let cx = cx.faulty()?;
+    let (desk, repo) = desk::start(&cx).await?;
+    let files = [("a", b"a".as_slice())];
+    cx.lab.write_new(&repo, "topic", "main", &files).await?;
+    let status = if cx.backend.is_github() { 422 } else { 409 };
+    let rule = json!({
+        "path": format!("/api/v*/repos/{}/pulls", repo.id), "method": "POST", "status": status,
+        "body": {"message": "A pull request already exists for topic."},
+    });
+    cx.lab.fault(&rule).await?;
+    let args = json!({"title": "T", "head": "topic"});
+    let error = desk.refused("pr_create", args).await;
+    assert_eq!(error.code, ErrorCode::Conflict, "{error:?}");
+    assert_eq!(error.forge_status, Some(status), "{error:?}");
+    assert!(error.hint.is_some(), "{error:?}");
     Ok(())
 }
 

@@ -123,9 +123,9 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
     let page = desk.typed("pr_list", &["--limit", "3"]).await?.page;
     assert_eq!(page.blocks.len(), 1);
     let filtered = desk.call("pr_list", json!({"base": "main"})).await?;
-    // GitHub counts nothing, and nobody reads all pages to do it.
-    let total = (!cx.backend.is_github()).then_some(3);
-    assert_eq!(filtered.get("total").and_then(Value::as_u64), total);
+    assert_eq!(filtered["total"], 3);
+    let last = desk.call("pr_list", json!({"limit": 2, "page": 2})).await?;
+    assert_eq!(last["total"], 3, "where a list ends it is counted");
     for (args, named) in [
         (json!({"page": 0}), "`page`"),
         (json!({"limit": 0}), "`limit`"),

@@ -65,7 +65,7 @@ async fn a_merge_tells_its_commit(cx: Cx) -> Result<()> {
         answer,
         json!({
             "merged": true, "commit_sha": tip.as_str(),
-            "next_steps": ["Delete the head branch with branch_delete"],
+            "next_steps": ["Delete its branch with branch_delete, branch topic"],
         })
     );
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 5);
@@ -257,6 +257,7 @@ async fn a_style_that_is_switched_off_refuses(cx: Cx) -> Result<()> {
     let (code, message, hint) = refused(&cx, &desk, &repo, args).await?;
     assert_eq!(code, ErrorCode::NotMergeable, "{message}");
     assert!(hint.contains("merge style"), "{hint}");
+    assert!(!hint.contains("pr_verify"), "it lists no styles: {hint}");
     Ok(())
 }
 
@@ -338,6 +339,15 @@ async fn a_branch_of_a_fork_stays(cx: Cx) -> Result<()> {
         format!("`topic` belongs to the fork `{}`", fork.id)
     );
     assert!(cx.lab.head(&fork, "topic").await.is_ok());
+    // A branch of the same name here is another one, and no advice leads to it.
+    cx.lab
+        .write_new(&fork, "more", "main", &[("m", b"m")])
+        .await?;
+    let head = format!("{}:more", user.login);
+    let number = cx.lab.pr(&repo, &head, "main", "More").await?;
+    let answer = desk.call("pr_merge", json!({"index": number})).await?;
+    assert_eq!(answer["merged"], true);
+    assert_eq!(answer.get("next_steps"), None, "{answer:#}");
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use blue_testkit::{Cx, Repo, Result, Skip};
+use blue_testkit::{Backend, Cx, Repo, Result, Skip};
 use blue_tools::ErrorCode;
 use serde_json::{Value, json};
 
@@ -24,6 +24,8 @@ blue_testkit::on_every_forge![
     merged_and_closed_are_told,
     behind_matters_where_the_rule_says_so,
     protected_files_are_told,
+    a_signature_that_nobody_can_make_is_told,
+    an_open_dependency_is_told,
     a_reader_is_told,
     a_user_off_the_list_is_told,
     a_writer_sees_the_rule,
@@ -400,6 +402,41 @@ async fn protected_files_are_told(cx: Cx) -> Result<()> {
     let error = desk.refused("pr_merge", json!({"index": number})).await;
     assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
     desk.call("pr_merge", json!({"index": other})).await?;
+    Ok(())
+}
+
+async fn a_signature_that_nobody_can_make_is_told(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"enable_push": true, "require_signed_commits": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let told = json!({"branch": "main"});
+    let told = desk.call("branch_protection_get", told).await?;
+    assert_eq!(told["requires_signatures"], true, "{told:#}");
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub signs what it merges").into());
+    }
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["signing"], "{answer:#}");
+    let error = desk.refused("pr_merge", json!({"index": number})).await;
+    assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
+    assert!(error.message.contains("wont sign"), "{error:?}");
+    Ok(())
+}
+
+async fn an_open_dependency_is_told(cx: Cx) -> Result<()> {
+    if !matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("the sandbox and GitHub have no dependencies").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let first = cx.lab.pr_with(&repo, "first", &[("b.txt", b"b")]).await?;
+    let path = ["issues", &number.to_string(), "dependencies"];
+    let on = json!({"owner": repo.id.owner(), "repo": repo.id.name(), "index": first});
+    cx.lab.post(&repo.owner, &repo.path(&path), &on).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["dependency"], "{answer:#}");
+    desk.call("pr_merge", json!({"index": first})).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), [""; 0], "{answer:#}");
     Ok(())
 }
 

@@ -75,10 +75,19 @@ impl Forgejo {
     }
 
     pub(super) async fn wire_branch(&self, repo: &RepoId, name: &str) -> Result<WireBranch> {
+        let what = format!("branch `{name}` of `{repo}`");
+        // Names that no branch can have would ask for something else.
+        if !plausible_ref(name) {
+            return Err(ForgeError::NotFound {
+                host: self.rest.host().clone(),
+                what,
+                status: None,
+            });
+        }
         let found = self
             .repo_get(repo, &["branches"])
             .path(name)
-            .what(format!("branch `{name}` of `{repo}`"))
+            .what(what)
             .send()
             .await;
         match &found {
@@ -96,10 +105,6 @@ impl Forgejo {
     }
 
     pub(super) async fn row_if_any(&self, repo: &RepoId, name: &str) -> Result<Option<WireBranch>> {
-        // Names that no branch can have would ask for something else.
-        if !plausible_ref(name) {
-            return Ok(None);
-        }
         match self.wire_branch(repo, name).await {
             Ok(row) => Ok(Some(row)),
             Err(ForgeError::NotFound { .. }) => Ok(None),

@@ -372,10 +372,12 @@ impl Forgejo {
                 sha: None,
                 already,
                 branch_deleted: false,
+                own_branch: None,
             });
         };
         let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
         Ok(MergeOutcome::Merged {
+            own_branch: pr.own_branch(repo),
             sha: pr.merge_sha,
             already,
             branch_deleted,
@@ -426,7 +428,7 @@ impl Forgejo {
                 }
             }
             ForgeError::Unexpected { status: 500, .. }
-                if self.has_open_dependency(repo, pr.number).await =>
+                if self.waits_for_another(repo, pr.number).await =>
             {
                 ForgeError::NotMergeable {
                     reason: MergeBlock::Dependency,
@@ -443,7 +445,7 @@ impl Forgejo {
     }
 
     /// Whether the pull request waits for another; "no" also where that cannot be read
-    async fn has_open_dependency(&self, repo: &RepoId, number: u64) -> bool {
+    pub(super) async fn waits_for_another(&self, repo: &RepoId, number: u64) -> bool {
         let call = self
             .repo_get(repo, &["issues", &number.to_string(), "dependencies"])
             .what(format!("pull request #{number} of `{repo}`"));

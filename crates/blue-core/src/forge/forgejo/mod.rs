@@ -250,6 +250,10 @@ impl Forge for Forgejo {
         Ok(self.judge(repo, pr, patience).await?.0)
     }
 
+    async fn has_open_dependency(&self, repo: &RepoId, number: u64) -> bool {
+        !self.recent.is_new_pr(repo, number) && self.waits_for_another(repo, number).await
+    }
+
     async fn mergeability_of(
         &self,
         repo: &RepoId,

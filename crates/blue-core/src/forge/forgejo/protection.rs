@@ -47,6 +47,8 @@ pub(super) struct Rule {
     #[serde(deserialize_with = "wire::or_default")]
     ignore_stale_approvals: bool,
     #[serde(deserialize_with = "wire::or_default")]
+    require_signed_commits: bool,
+    #[serde(deserialize_with = "wire::or_default")]
     protected_file_patterns: String,
 }
 
@@ -94,6 +96,8 @@ impl Rule {
             block_on_rejected_reviews: self.block_on_rejected_reviews,
             block_on_review_requests: self.block_on_official_review_requests,
             ignore_stale_approvals: self.ignore_stale_approvals,
+            requires_signatures: self.require_signed_commits,
+            cannot_sign: false,
             protected_files: glob::file_patterns(&self.protected_file_patterns),
             merge_queue: false,
             can_push: row.and_then(|r| r.user_can_push),
@@ -106,7 +110,8 @@ impl Rule {
 
 impl Forgejo {
     pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
-        let rule = self.rule_for(repo, branch).await?;
+        let mut rule = self.rule_for(repo, branch).await?;
+        rule.cannot_sign = rule.requires_signatures && self.has_no_key().await;
         self.recent.saw_rule(repo, branch, rule.require_up_to_date);
         Ok(rule)
     }
@@ -129,6 +134,19 @@ impl Forgejo {
             return Ok(rule.into_model(Some(&row)));
         }
         Ok(told_by(row))
+    }
+
+    /// Whether the server is known to have no key to sign a merge with
+    async fn has_no_key(&self) -> bool {
+        let Ok(answer) = self.rest.get(&["signing-key.gpg"]).answer().await else {
+            return false;
+        };
+        match answer.status.as_u16() {
+            200 => answer.body.trim_ascii().is_empty(),
+            // A key of another kind is "not found" here, too.
+            404 => answer.message().contains("no signing key"),
+            _ => false,
+        }
     }
 
     async fn rule_of(&self, repo: &RepoId, branch: &str, row: &WireBranch) -> Result<Option<Rule>> {

@@ -156,8 +156,16 @@ struct WireFile {
 }
 
 #[derive(Debug, Deserialize)]
+struct WireTeam {
+    #[serde(default, deserialize_with = "wire::or_default")]
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
 struct WireReview {
     user: Option<wire::User>,
+    /// Instead of a user, where a team was asked
+    team: Option<WireTeam>,
     #[serde(default, deserialize_with = "wire::or_default")]
     state: String,
     official: Option<bool>,
@@ -334,6 +342,7 @@ impl Forgejo {
             });
         }
         let pull: WirePull = self.explain(repo, answer.ok()).await?.json()?;
+        self.recent.opened_pr(repo, pull.number);
         Ok(pull.into())
     }
 
@@ -438,8 +447,9 @@ fn review(row: WireReview) -> Review {
         "COMMENT" => ReviewState::Commented,
         _ => ReviewState::Pending,
     };
+    let team = row.team.map(|team| format!("@{}", team.name));
     Review {
-        author: row.user.unwrap_or_default().login,
+        author: team.unwrap_or_else(|| row.user.unwrap_or_default().login),
         state,
         official: row.official,
         stale: row.stale,
@@ -523,6 +533,18 @@ mod tests {
         assert!(pr.draft);
         let pr = pull(r#"{"number":1,"title":"wip: t","state":"open","draft":false}"#);
         assert!(!pr.draft);
+    }
+
+    #[test]
+    fn a_team_that_was_asked_is_named() {
+        let asked = r#"{"user":null,"team":{"id":2,"name":"core"},"state":"REQUEST_REVIEW","official":true}"#;
+        let asked = review(serde_json::from_str(asked).unwrap());
+        assert_eq!(
+            (asked.author.as_str(), asked.state),
+            ("@core", ReviewState::Pending)
+        );
+        let given = r#"{"user":{"login":"amy"},"team":null,"state":"APPROVED"}"#;
+        assert_eq!(review(serde_json::from_str(given).unwrap()).author, "amy");
     }
 
     #[test]

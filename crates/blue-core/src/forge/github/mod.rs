@@ -265,6 +265,10 @@ impl Forge for GitHub {
         }
     }
 
+    fn heard_default(&self, repo: &RepoId, name: &str) {
+        self.recent.heard_default(repo, name);
+    }
+
     async fn permissions(&self, repo: &RepoId) -> Result<Option<Permissions>> {
         match self.recent.permissions(repo) {
             Some(may) => Ok(Some(may)),

@@ -25,14 +25,15 @@ const FEW: usize = 30;
 type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
 
 impl GitHub {
-    /// Five requests at once; one or two more, after those, where the default branch has an unusual
-    /// name that nobody told yet, and one for each list that is cut
+    /// Five requests at once: the rules can only be asked for by the branch's name, which is what the
+    /// caller, the forge a moment ago or the clone says. Where nobody says it and the guess is wrong,
+    /// one or two more, after those; and one for each list that is cut
     pub(super) async fn read_overview(
         &self,
         repo: &RepoId,
         branch: Option<&str>,
     ) -> Result<Overview> {
-        let known = self.recent.default_branch(repo);
+        let known = self.recent.likely_default(repo);
         let guess = branch.or(known.as_deref()).unwrap_or(GUESS);
         let (found, branches, prs, rules) = join!(
             self.wire_repo(repo),

@@ -17,6 +17,10 @@ pub(super) struct Classic {
     restrictions: Option<Restrictions>,
     #[serde(default)]
     enforce_admins: Switch,
+    #[serde(default)]
+    required_signatures: Switch,
+    #[serde(default)]
+    lock_branch: Switch,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -178,6 +182,12 @@ pub(super) fn combined(
 }
 
 fn add_classic_rule(found: &mut Protection, rule: Classic) {
+    found.requires_signatures |= rule.required_signatures.enabled;
+    // Only an admin can read this rule, and may be free of it.
+    if rule.lock_branch.enabled && rule.enforce_admins.enabled {
+        found.can_push = Some(false);
+        found.can_merge = Some(false);
+    }
     if let Some(checks) = rule.required_status_checks {
         found.require_up_to_date |= checks.strict;
         // A new commit has passed nothing yet; only an admin can read this rule, and may be free of it.
@@ -216,6 +226,7 @@ fn add_rule(found: &mut Protection, rule: Rule) {
                 add_check(found, check.context);
             }
         }
+        "required_signatures" => found.requires_signatures = true,
         "merge_queue" => {
             found.requires_pr = true;
             found.merge_queue = true;

@@ -41,6 +41,16 @@ pub struct PullRequest {
     pub html_url: String,
 }
 
+impl PullRequest {
+    /// The head branch, unless it is one of a fork
+    pub(crate) fn own_branch(&self, repo: &RepoId) -> Option<String> {
+        // After a rename the base has another name than was asked for.
+        let home = self.base.repo.as_ref().unwrap_or(repo);
+        let own = self.head.repo.as_ref() == Some(home);
+        own.then(|| self.head.branch.clone())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrState {
@@ -205,6 +215,8 @@ pub enum MergeOutcome {
         /// It was merged before this call
         already: bool,
         branch_deleted: bool,
+        /// The head branch, where it is one of this very repository and that is known
+        own_branch: Option<String>,
     },
     /// The forge will merge when the checks pass; not merged yet
     Scheduled,

@@ -30,6 +30,10 @@ pub struct Protection {
     pub block_on_review_requests: bool,
     /// An approval of an older head does not count (Gitea and Forgejo)
     pub ignore_stale_approvals: bool,
+    /// Commits must be signed, also the one that a merge makes
+    pub requires_signatures: bool,
+    /// And the forge has no key to sign it with (Gitea and Forgejo)
+    pub cannot_sign: bool,
     /// Patterns of files that nothing may change (Gitea and Forgejo)
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected_files: Vec<String>,

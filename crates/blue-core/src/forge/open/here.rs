@@ -49,7 +49,7 @@ impl Forges {
             (chosen, _) => chosen?,
         };
         let name = chosen.as_ref().map(|r| r.name.clone());
-        let find = match (file, chosen) {
+        let mut find = match (file, chosen) {
             (Some(file), chosen) if !file.is_empty() => self.by_file(&known, file, chosen).await,
             (_, None) => return Ok(None),
             (_, Some(chosen)) => {
@@ -62,6 +62,12 @@ impl Forges {
                 Some(find)
             }
         };
+        // Only GitHub has to be asked for its rules by the name of the branch.
+        if let (Some(find), Some(remote)) = (&mut find, &name)
+            && find.found.kind == DetectedType::GitHub
+        {
+            find.default_branch = self.git.remote_head(&self.cwd, remote).await?;
+        }
         Ok(find.map(|find| HereFind { find, remote: name }))
     }
 

@@ -88,6 +88,8 @@ pub struct Located {
     pub token: Option<TokenSource>,
     /// The owners and repositories that may be touched
     pub allow: Allow,
+    /// The default branch, where the clone says what it was
+    pub default_branch: Option<String>,
     /// To be said once, in this order
     pub notices: Vec<String>,
 }
@@ -114,6 +116,8 @@ pub(super) struct Find {
     confirmed: bool,
     /// Only the arguments of a call name it
     hearsay: bool,
+    /// The default branch of the very repository that was found, as the clone remembers it
+    default_branch: Option<String>,
     notices: Vec<String>,
 }
 
@@ -203,8 +207,12 @@ impl Forges {
         }
         let before = self.memo.read(self.decisive_files().into_iter());
         let located = self.locate(ask).await?;
+        let forge = self.memo.forge(&located);
+        if let Some(name) = &located.default_branch {
+            forge.heard_default(&located.repo, name);
+        }
         let opened = Opened {
-            forge: self.memo.forge(&located),
+            forge,
             repo: located.repo,
             found: located.found,
             token: located.token,
@@ -233,6 +241,9 @@ impl Forges {
         if let Some(host) = &find.found.host {
             self.settings.allow.check_repo(host, &repo)?;
         }
+        let is_found = find.found.owner.as_deref() == Some(repo.owner())
+            && find.found.repo.as_deref() == Some(repo.name());
+        let default_branch = find.default_branch.take().filter(|_| is_found);
         find.found.owner = Some(repo.owner().to_owned());
         find.found.repo = Some(repo.name().to_owned());
         let survey = self.look(&known, find).await?;
@@ -246,6 +257,7 @@ impl Forges {
             credential: token.credential,
             token: token.source,
             allow: self.settings.allow.clone(),
+            default_branch,
             notices: survey.notices,
         })
     }
@@ -311,6 +323,7 @@ impl Find {
             username: None,
             confirmed: true,
             hearsay: false,
+            default_branch: None,
             notices: Vec::new(),
         }
     }

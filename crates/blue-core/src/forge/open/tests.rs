@@ -596,6 +596,18 @@ async fn what_is_not_allowed_is_not_opened() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_clone_says_what_the_default_branch_was() {
+    let bench = Bench::cloned_from("https://github.com/alice/site.git");
+    let said = async |ask| bench.locate(ask).await.unwrap().default_branch;
+    assert_eq!(said(Ask::default()).await, None);
+    let head = "refs/remotes/origin/HEAD";
+    let to = "refs/remotes/origin/rel/1";
+    bench.repo.git(&["symbolic-ref", head, to]);
+    assert_eq!(said(Ask::default()).await.as_deref(), Some("rel/1"));
+    assert_eq!(said(named()).await, None, "it is another repository");
+}
+
+#[tokio::test]
 async fn what_was_opened_is_not_looked_for_again() {
     let gitea = Stub::gitea().await;
     let bench = Bench::cloned_from(&gitea.url("/alice/demo.git"));

@@ -53,6 +53,11 @@ impl Call<'_> {
             };
             (more && !items.is_empty()).then_some(page.number + 1)
         });
+        // The last page ends the count, where every page before it was full.
+        if always_links && next.is_none() && (page.number == 1 || !items.is_empty()) {
+            let before = u64::from(page.number - 1) * u64::from(page.limit);
+            seen.total = seen.total.or(Some(before + items.len() as u64));
+        }
         Ok(Listing {
             items,
             next_page: next,

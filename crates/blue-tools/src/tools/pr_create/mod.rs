@@ -116,13 +116,14 @@ impl Tool for PrCreate {
         let base = opts.base;
         let (pr, existing) = match made {
             Ok(pr) => (pr, false),
-            Err(ForgeError::Conflict {
-                kind: ConflictKind::Exists,
-                message,
-                ..
-            }) => match repo.forge.find_pr(&repo.id, &head, &base).await? {
+            Err(
+                exists @ ForgeError::Conflict {
+                    kind: ConflictKind::Exists,
+                    ..
+                },
+            ) => match repo.forge.find_pr(&repo.id, &head, &base).await? {
                 Some(pr) => (pr, true),
-                None => return Err(ToolError::new(ErrorCode::Conflict, message)),
+                None => return Err(exists.into()),
             },
             Err(error) => return Err(explained(error, &head)),
         };

@@ -40,6 +40,8 @@ pub enum Code {
     ReviewRequested,
     Behind,
     ProtectedFiles,
+    Signing,
+    Dependency,
     Queue,
     /// The forge says no, and nothing that can be read says why
     Blocked,
@@ -63,9 +65,10 @@ impl Tally {
         let required = &facts.rule.required_checks;
         let (mut failed, mut pending, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for wanted in required {
-            let fits = |check: &&Check| {
-                check.context == *wanted
-                    || (facts.globs && glob::matches(wanted, &check.context, &[]))
+            // `x [1]` is no name there: it is a pattern that means `x 1`, and nothing else.
+            let fits = |check: &&Check| match facts.globs {
+                true => glob::matches(wanted, &check.context, &[]),
+                false => check.context == *wanted,
             };
             let mut any = false;
             for check in facts.checks.iter().filter(fits) {
@@ -133,6 +136,10 @@ pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blo
             add(Code::Checking, message);
         }
         _ => {}
+    }
+    if facts.waits {
+        let message = "it depends on another one that is still open".to_owned();
+        found.push(Blocker::known(Code::Dependency, message));
     }
     checks(facts, tally, &mut found);
     rules(facts, standing, &mut found);
@@ -232,6 +239,13 @@ fn rules(facts: &Facts, standing: &Standing, found: &mut Vec<Blocker>) {
         let message = format!("it changes files that the rule of `{base}` protects: {files}");
         add(Code::ProtectedFiles, true, message);
     }
+    if rule.cannot_sign {
+        let message = format!(
+            "`{base}` takes signed commits only, and {} has no key to sign a merge with",
+            facts.host
+        );
+        add(Code::Signing, true, message);
+    }
     if rule.merge_queue {
         let message = format!("`{base}` is merged through a queue");
         add(Code::Queue, true, message);
@@ -291,6 +305,7 @@ mod tests {
             hidden_checks: false,
             behind: false,
             protected: Vec::new(),
+            waits: false,
             may_merge: None,
             archived: false,
             globs: true,
@@ -345,6 +360,9 @@ mod tests {
         assert_eq!(with(|f| f.archived = true), [Code::Archived]);
         assert_eq!(with(|f| f.may_merge = Some(false)), [Code::NotPermitted]);
         assert_eq!(with(|f| f.rule.merge_queue = true), [Code::Queue]);
+        assert_eq!(with(|f| f.waits = true), [Code::Dependency]);
+        assert_eq!(with(|f| f.rule.cannot_sign = true), [Code::Signing]);
+        assert_eq!(with(|f| f.rule.requires_signatures = true), []);
         assert_eq!(with(|f| f.rule.required_approvals = 1), [Code::Approvals]);
         assert_eq!(with(|f| f.pr.ruling = Ruling::Blocked), [Code::Blocked]);
         assert_eq!(with(|f| f.behind = true), []);
@@ -432,6 +450,13 @@ mod tests {
         );
         facts.globs = false;
         assert_eq!(Tally::of(&facts).missing, ["ci/*", "lint"]);
+        facts.rule.required_checks = vec!["x [1]".to_owned()];
+        facts.checks = vec![check("x [1]", CheckState::Success)];
+        assert_eq!(codes(&facts), []);
+        facts.globs = true;
+        assert_eq!(codes(&facts), [Code::ChecksMissing]);
+        facts.checks = vec![check("x 1", CheckState::Success)];
+        assert_eq!(codes(&facts), []);
     }
 
     #[test]

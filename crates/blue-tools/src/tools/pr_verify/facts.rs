@@ -28,6 +28,8 @@ pub(super) struct Facts {
     pub(super) behind: bool,
     /// Files that it changes and the rule protects
     pub(super) protected: Vec<String>,
+    /// Another pull request must be merged first
+    pub(super) waits: bool,
     /// Whether the caller may merge at all, where the forge tells
     pub(super) may_merge: Option<bool>,
     pub(super) archived: bool,
@@ -149,8 +151,9 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         }
     };
     let reviews = forge.reviews_of(id, &pr);
-    let ((mergeability, last), (rule, protected), checks, permissions, reviews, lag) =
-        tokio::try_join!(mergeability, rule, checks, permissions, reviews, lag)?;
+    let waits = async { Ok(open && forge.has_open_dependency(id, pr.number).await) };
+    let ((mergeability, last), (rule, protected), checks, permissions, reviews, lag, waits) =
+        tokio::try_join!(mergeability, rule, checks, permissions, reviews, lag, waits)?;
     let behind = match (lag, made_on, &rule.tip) {
         (Some(behind), ..) => behind,
         // The base is still where the head was made.
@@ -170,6 +173,7 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         hidden_checks: checks.partial,
         behind,
         protected,
+        waits,
     })
 }
 

@@ -19,7 +19,7 @@ use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArg
 use blue_core::forge::model::{Mergeability, PullRequest};
 
 /// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
-const PATIENCE: u64 = 10;
+const PATIENCE: u64 = 15;
 const MOST_PATIENCE: u64 = 300;
 
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub struct Input {
     #[arg(value_name = "NUMBER")]
     #[schemars(description = "")]
     pub index: u64,
-    /// Wait so long while the forge still computes, at most 300 [default: 10]
+    /// Wait so long while the forge still computes, at most 300 [default: 15]
     #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
-    #[schemars(description = "while the forge computes; default 10, max 300")]
+    #[schemars(description = "while the forge computes; default 15, max 300")]
     pub wait_seconds: Option<u64>,
 }
 

@@ -178,6 +178,17 @@ fn shape(schema: &Value, lines: usize) -> String {
             return ways.join(" | ");
         }
     }
+    if let Some(Value::Array(types)) = schema.get("type") {
+        let either = types.iter().map(|one| match one.as_str() {
+            Some("null") => "null".to_owned(),
+            _ => {
+                let mut schema = schema.clone();
+                schema["type"] = one.clone();
+                shape(&schema, lines)
+            }
+        });
+        return either.collect::<Vec<_>>().join(" | ");
+    }
     match schema.get("type").and_then(Value::as_str) {
         Some("string") => "text".to_owned(),
         Some("integer" | "number") => "number".to_owned(),

@@ -47,7 +47,7 @@ impl GitHub {
         if seen.is_none() {
             let found = self.wire_pull(repo, number).await?;
             if found.is_merged() {
-                return Ok(self.already(found, opts).await);
+                return Ok(self.already(repo, found, opts).await);
             }
             refuse(&found, opts)?;
             pull = Some(found);
@@ -76,7 +76,15 @@ impl GitHub {
                 if let Some(pin) = &opts.head_sha {
                     self.recent.saw_merge(repo, number, pin);
                 }
-                return Ok(self.merged(pull, sha, opts).await);
+                return Ok(match pull {
+                    Some(pull) => self.merged(repo, pull, sha, opts).await,
+                    None => MergeOutcome::Merged {
+                        sha,
+                        already: false,
+                        branch_deleted: false,
+                        own_branch: seen.and_then(|open| open.own_branch),
+                    },
+                });
             }
             // Whatever was said, the pull request itself knows whether it happened.
             let now = match self.known_pull(repo, number, end).await {
@@ -88,10 +96,10 @@ impl GitHub {
                 if pull.is_none()
                     && matches!(&result, Ok(answer) if answer.status.is_client_error())
                 {
-                    return Ok(self.already(now, opts).await);
+                    return Ok(self.already(repo, now, opts).await);
                 }
                 let sha = now.merge_commit_sha.clone().map(|s| s.0);
-                return Ok(self.merged(Some(now), sha, opts).await);
+                return Ok(self.merged(repo, now, sha, opts).await);
             }
             let answer = result?;
             let status = answer.status.as_u16();
@@ -109,9 +117,10 @@ impl GitHub {
     }
 
     /// It was merged before this call
-    async fn already(&self, pull: WirePull, opts: &MergeOpts) -> MergeOutcome {
+    async fn already(&self, repo: &RepoId, pull: WirePull, opts: &MergeOpts) -> MergeOutcome {
         let pull = PullRequest::from(pull);
         MergeOutcome::Merged {
+            own_branch: pull.own_branch(repo),
             branch_deleted: opts.delete_branch && self.head_is_gone(&pull).await,
             sha: pull.merge_sha,
             already: true,
@@ -121,19 +130,14 @@ impl GitHub {
     /// The merge is done; a branch that stays is no reason to call it failed
     async fn merged(
         &self,
-        pull: Option<WirePull>,
+        repo: &RepoId,
+        pull: WirePull,
         sha: Option<Sha>,
         opts: &MergeOpts,
     ) -> MergeOutcome {
-        let merged = |branch_deleted| MergeOutcome::Merged {
-            sha,
-            already: false,
-            branch_deleted,
-        };
-        let Some(pull) = pull else {
-            return merged(false);
-        };
-        let head = pull.head.into_model();
+        let pull = PullRequest::from(pull);
+        let own_branch = pull.own_branch(repo);
+        let head = pull.head;
         let branch_deleted = match head.repo {
             Some(repo) if opts.delete_branch => {
                 match self.remove_branch(&repo, &head.branch).await {
@@ -147,7 +151,12 @@ impl GitHub {
             }
             _ => false,
         };
-        merged(branch_deleted)
+        MergeOutcome::Merged {
+            sha,
+            already: false,
+            branch_deleted,
+            own_branch,
+        }
     }
 
     async fn head_is_gone(&self, pull: &PullRequest) -> bool {
@@ -192,8 +201,12 @@ impl GitHub {
                 status: Some(answer.status.as_u16()),
             },
             409 => ForgeError::Conflict {
-                kind: ConflictKind::HeadMoved {
-                    current: Some(pull.head.sha.0.clone()),
+                kind: if lower.contains("head branch was modified") {
+                    ConflictKind::HeadMoved {
+                        current: Some(pull.head.sha.0.clone()),
+                    }
+                } else {
+                    ConflictKind::Other
                 },
                 message,
                 status: Some(answer.status.as_u16()),

@@ -57,6 +57,29 @@ async fn another_name_is_asked_for_and_the_guess_is_forgotten() {
 }
 
 #[tokio::test]
+async fn a_name_that_was_heard_costs_nothing_more() {
+    for heard in [Some("trunk"), None] {
+        let fake = Fake::start().await;
+        start(&fake, "trunk", &json!([branch("trunk", true)]));
+        for name in ["main", "trunk"] {
+            fake.json(&format!("GET /repos/o/r/rules/branches/{name}"), &json!([]));
+            fake.json(
+                &format!("GET /repos/o/r/branches/{name}/protection"),
+                &json!({"required_pull_request_reviews": {"required_approving_review_count": 1}}),
+            );
+        }
+        let forge = github(&fake);
+        if let Some(heard) = heard {
+            forge.heard_default(&repo(), heard);
+        }
+        let found = forge.overview(&repo(), None).await.unwrap();
+        assert_eq!(found.protection.required_approvals, 1);
+        let asked = if heard.is_some() { 5 } else { 7 };
+        assert_eq!(fake.calls().len(), asked, "{:#?}", fake.calls());
+    }
+}
+
+#[tokio::test]
 async fn a_branch_that_is_not_there_is_an_error_but_for_an_empty_repository() {
     let fake = Fake::start().await;
     start(&fake, "main", &json!([branch("main", false)]));
