@@ -122,7 +122,7 @@ impl Forgejo {
         name: &str,
         from: &str,
     ) -> Result<Branch> {
-        if !good_branch(name) {
+        if !good_name(name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
                 status: None,
@@ -216,16 +216,15 @@ pub(super) fn plausible_ref(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-/// Whether git would take it as the name of a new branch
-fn good_branch(name: &str) -> bool {
+/// Whether git would take it as the name of a new branch or tag
+pub(super) fn good_name(name: &str) -> bool {
     plausible_ref(name)
         && !name.starts_with('-')
-        && !name.ends_with('.')
-        && !name.contains("@{")
         && name != "@"
+        && name != "HEAD"
         && name
             .split('/')
-            .all(|part| !part.starts_with('.') && !part.to_lowercase().ends_with(".lock"))
+            .all(|part| !part.to_lowercase().ends_with(".lock"))
 }
 
 #[cfg(test)]
@@ -235,7 +234,7 @@ mod tests {
     #[test]
     fn branch_names() {
         for good in ["main", "feat/ü#x+%", "a.b", "日本", "x@y"] {
-            assert!(good_branch(good), "{good}");
+            assert!(good_name(good), "{good}");
         }
         for bad in [
             "",
@@ -252,8 +251,10 @@ mod tests {
             "x@{1",
             "a\\b",
             "end.",
+            "@",
+            "HEAD",
         ] {
-            assert!(!good_branch(bad), "{bad}");
+            assert!(!good_name(bad), "{bad}");
         }
     }
 }

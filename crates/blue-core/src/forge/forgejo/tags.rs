@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Forgejo, branches::plausible_ref, wire};
+use super::{
+    Forgejo,
+    branches::{good_name, plausible_ref},
+    wire,
+};
 use crate::{
     forge::{
         ConflictKind, ForgeError, Result,
@@ -70,8 +74,8 @@ impl Forgejo {
     }
 
     pub(super) async fn make_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
-        // The server answers 500, whose words only site admins get to see.
-        if !plausible_ref(&opts.name) {
+        // The server answers 500, whose words only site admins get to see, or drops a dash.
+        if !good_name(&opts.name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a tag name", clean_line(&opts.name)),
                 status: None,
@@ -95,6 +99,17 @@ impl Forgejo {
                 message,
                 status: Some(answer.status.as_u16()),
             }),
+            // Words of git about a name in the way, which only site admins get to see.
+            403 | 500
+                if message.contains("; cannot create")
+                    || self.has_tag_above(repo, &opts.name).await? =>
+            {
+                Err(ForgeError::Conflict {
+                    kind: ConflictKind::NameClash,
+                    message: answer.message_or_reason(),
+                    status: Some(answer.status.as_u16()),
+                })
+            }
             422 if message.contains("protected") => Err(ForgeError::Forbidden {
                 host: self.rest.host().clone(),
                 message,
@@ -102,6 +117,16 @@ impl Forgejo {
             }),
             _ => self.explain(repo, Err(answer.into_error())).await,
         }
+    }
+
+    /// Whether a tag is where this one would need a folder
+    async fn has_tag_above(&self, repo: &RepoId, name: &str) -> Result<bool> {
+        for (end, _) in name.match_indices('/') {
+            if self.tag_if_any(repo, &name[..end]).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn send_tag(&self, repo: &RepoId, opts: &TagOpts, target: &str) -> Result<Answer> {

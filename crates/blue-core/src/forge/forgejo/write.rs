@@ -22,7 +22,7 @@ use crate::{
         blob::{ObjectFormat, blob_id},
         model::{
             CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile,
-            file_in_the_way,
+            file_in_the_way, head_is_another,
         },
         rest::Answer,
         turns,
@@ -54,6 +54,13 @@ pub(super) struct Operation {
     pub(super) sha: Option<Sha>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) from_path: Option<String>,
+}
+
+impl Operation {
+    /// The path whose blob it names
+    pub(super) fn looked_at(&self) -> String {
+        self.from_path.as_ref().unwrap_or(&self.path).clone()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -127,7 +134,13 @@ impl Forgejo {
         if let Some(expected) = &opts.expected_head
             && place.head() != Some(expected)
         {
-            return Err(moved(&opts.branch, expected, place.head()));
+            let is_there = matches!(place, Place::Branch(_));
+            return Err(head_is_another(
+                &opts.branch,
+                expected,
+                place.head(),
+                is_there,
+            ));
         }
         let plans: Vec<_> = opts
             .changes
@@ -472,11 +485,16 @@ fn plan_write(
     let known = now.as_ref().map(|n| &n.0).or(head);
     let id = blob_id(content, known.map_or(ObjectFormat::Sha1, ObjectFormat::of));
     let same = now == Some((id.clone(), EntryKind::File));
-    if let Some((_, EntryKind::Submodule)) = now {
-        return Err(ForgeError::Invalid {
-            message: format!("`{path}` is a submodule, not a file"),
-            status: None,
-        });
+    match now {
+        Some((_, EntryKind::Submodule)) => {
+            return Err(ForgeError::Invalid {
+                message: format!("`{path}` is a submodule, not a file"),
+                status: None,
+            });
+        }
+        // The servers refuse it, with words about a directory.
+        Some((_, EntryKind::Symlink)) => return Err(ForgeError::is_a_link(path)),
+        _ => {}
     }
     let operations = if same {
         Vec::new()
@@ -496,13 +514,17 @@ pub(super) fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
     Operation {
         action: if now.is_some() { "update" } else { "create" },
         path: path.to_owned(),
-        content: Some(base64::engine::general_purpose::STANDARD.encode(content)),
+        content: Some(encode(content)),
         sha: now,
         from_path: None,
     }
 }
 
-pub(super) fn delete(path: &str, sha: Sha) -> Operation {
+pub(super) fn encode(content: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(content)
+}
+
+fn delete(path: &str, sha: Sha) -> Operation {
     Operation {
         action: "delete",
         path: path.to_owned(),
@@ -555,17 +577,6 @@ fn check(opts: &CommitOpts) -> Result<()> {
     match file_in_the_way(&opts.changes) {
         Some((file, below)) => Err(ForgeError::file_and_directory(file, below)),
         None => Ok(()),
-    }
-}
-
-fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
-    let at = now.map_or_else(|| "not there".to_owned(), |now| format!("at {now}"));
-    ForgeError::Conflict {
-        kind: ConflictKind::HeadMoved {
-            current: now.cloned(),
-        },
-        message: format!("branch `{branch}` is {at}, not at {expected}"),
-        status: None,
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::forge::{
     ConflictKind, ForgeError, Result,
-    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha, file_in_the_way},
+    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha, file_in_the_way, head_is_another},
     rest::Answer,
     turns,
 };
@@ -115,7 +115,8 @@ impl GitHub {
         if let Some(expected) = &opts.expected_head
             && *expected != start.commit
         {
-            return Err(head_moved(&opts.branch, Some(start.commit)));
+            let (branch, now) = (&opts.branch, Some(&start.commit));
+            return Err(head_is_another(branch, expected, now, !start.fresh));
         }
         let base_tree = match &start.tree {
             Some(tree) => tree.clone(),
