@@ -173,10 +173,9 @@ impl Forgejo {
                 let said = answer.message();
                 Err(ForgeError::Forbidden {
                     host: self.rest.host().clone(),
-                    message: if said.is_empty() {
-                        format!("branch `{name}` may not be created: its name is protected")
-                    } else {
-                        said
+                    message: match of_hook(&said) {
+                        "" => format!("branch `{name}` may not be created: its name is protected"),
+                        sentence => sentence.to_owned(),
                     },
                     status: Some(answer.status.as_u16()),
                 })
@@ -198,6 +197,18 @@ impl Forgejo {
         self.recent.missed_branch(repo, name);
         self.explain(repo, result).await.map(|_| ())
     }
+}
+
+/// The sentence of a hook that refused a push, without git's words around it, which tell of folders
+/// of the server
+fn of_hook(said: &str) -> &str {
+    let mut parts = said.split("error:").map(|part| {
+        let part = part.trim();
+        part.strip_suffix("remote:").unwrap_or(part).trim_end()
+    });
+    parts
+        .find(|part| part.contains("protected"))
+        .unwrap_or(said)
 }
 
 /// Whether a text can be the name of a branch or tag at all
@@ -230,6 +241,22 @@ pub(super) fn good_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_is_heard_among_the_words_of_git() {
+        let said = "PushRejected Error: exit status 1 - remote: remote: error: remote: error: Not \
+                    allowed to push to protected branch rel/2 remote: error: To /srv/git/a/b.git \
+                    ! [remote rejected] (pre-receive hook declined) error: failed to push some refs";
+        assert_eq!(
+            of_hook(said),
+            "Not allowed to push to protected branch rel/2"
+        );
+        assert_eq!(
+            of_hook("the branch is protected"),
+            "the branch is protected"
+        );
+        assert_eq!(of_hook(""), "");
+    }
 
     #[test]
     fn branch_names() {

@@ -130,10 +130,12 @@ impl Forgejo {
     }
 
     async fn send_tag(&self, repo: &RepoId, opts: &TagOpts, target: &str) -> Result<Answer> {
+        let message = opts.message.as_deref().filter(|m| !m.trim().is_empty());
+        let message = message.map(without_comments);
         let body = NewTag {
             tag_name: &opts.name,
             target,
-            message: opts.message.as_deref().filter(|m| !m.trim().is_empty()),
+            message: message.as_deref(),
         };
         self.repo_post(repo, &["tags"])
             .what(format!("repository `{repo}`"))
@@ -156,6 +158,16 @@ impl Forgejo {
             name: row.name,
         })
     }
+}
+
+/// The servers leave out lines that start like a comment of git, which is a heading in Markdown;
+/// behind a space it is one, too
+fn without_comments(message: &str) -> String {
+    let lines = message.split('\n').map(|line| match line {
+        heading if heading.starts_with('#') => format!(" {heading}"),
+        line => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A branch in full, since the servers would take a tag of the same name before it

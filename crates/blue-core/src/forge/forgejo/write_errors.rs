@@ -79,6 +79,13 @@ impl Forgejo {
                 message: "a path leads out of the repository".to_owned(),
                 status: None,
             },
+            // All that the server says is the path.
+            Meaning::Other if sent.operations.iter().any(|op| op.path == message) => {
+                ForgeError::Invalid {
+                    message: format!("this server takes no file called `{message}`"),
+                    status: None,
+                }
+            }
             Meaning::Other => {
                 if answer.status.as_u16() == 500
                     && let Some(error) = self.silent(sent, &message).await
@@ -120,11 +127,13 @@ impl Forgejo {
 
     async fn head_moved(&self, sent: &Sent<'_>, message: String) -> ForgeError {
         let now = self.branch_if_any(sent.repo, sent.branch).await;
+        // After its reason git names a folder of the server.
+        let reason = message.split(" - To /").next().unwrap_or(&message);
         ForgeError::Conflict {
             kind: ConflictKind::HeadMoved {
                 current: now.ok().flatten().map(|b| b.sha),
             },
-            message,
+            message: reason.to_owned(),
             status: None,
         }
     }

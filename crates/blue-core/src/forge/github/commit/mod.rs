@@ -141,7 +141,7 @@ impl GitHub {
             .await?;
         match self.publish(repo, &opts.branch, &start, &made.sha.0).await {
             Ok(()) => {}
-            Err(error) if opts.expected_head.is_none() && has_moved(&error) => {
+            Err(error) if opts.expected_head.is_none() && error.has_moved() => {
                 *late = Some(Late { present, error });
                 return Ok(None);
             }
@@ -322,17 +322,6 @@ fn head_moved(branch: &str, current: Option<Sha>) -> ForgeError {
         message: format!("branch `{branch}` has moved and {place}"),
         status: None,
     }
-}
-
-/// The branch is there, with commits that were not seen
-fn has_moved(error: &ForgeError) -> bool {
-    matches!(
-        error,
-        ForgeError::Conflict {
-            kind: ConflictKind::HeadMoved { current: Some(_) },
-            ..
-        }
-    )
 }
 
 /// Whether the same is at each path in both
