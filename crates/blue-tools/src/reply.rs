@@ -8,10 +8,9 @@ use crate::{ErrorCode, Page, ToolError};
 
 /// Largest answer, counted as [`bytes`] does
 ///
-/// An MCP client gets it twice, as an object and as that object's text, and shows one of them to its
-/// model. The text is the larger: what is counted is its bytes on the wire, escapes and all, so each
-/// copy is within this, and a whole result within twice that and its envelope.
-pub const MAX_BYTES: usize = 60_000;
+/// An MCP client gets it twice, as an object and as that object's text: what is counted is both, so
+/// that the result with its envelope is within 60,000 bytes on the wire.
+pub const MAX_BYTES: usize = 59_500;
 /// Most advice in one answer
 const MAX_STEPS: usize = 5;
 
@@ -93,11 +92,12 @@ impl<T: Serialize> Reply<T> {
     }
 }
 
-/// Size as compact JSON that is put into a JSON string, where each quote and backslash is two bytes
+/// Bytes that it takes in a result: as compact JSON, and once more as that put into a JSON string,
+/// where each quote and backslash is two bytes
 pub fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_vec(value).map_or(usize::MAX, |text| {
         let escaped = text.iter().filter(|byte| matches!(byte, b'"' | b'\\'));
-        text.len() + escaped.count()
+        2 * text.len() + escaped.count()
     })
 }
 
@@ -107,7 +107,7 @@ pub fn fit<T: Serialize>(rows: &mut Vec<T>, budget: usize) -> usize {
     let fits = rows
         .iter()
         .take_while(|row| {
-            used += bytes(row) + 1;
+            used += bytes(row) + 2;
             used <= budget
         })
         .count();
@@ -175,7 +175,7 @@ mod tests {
         }
         assert_eq!(reply.next_steps.len(), MAX_STEPS);
         assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
-        let cut = fit(&mut reply.result.rows, 10_050);
+        let cut = fit(&mut reply.result.rows, 20_100);
         assert_eq!((reply.result.rows.len(), cut), (10, 70));
         assert!(reply.json().is_ok());
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn an_answer_is_counted_as_it_is_sent() {
         let out = serde_json::json!({"text": "a \"quoted\" line\n\tand a \\"});
-        let sent = serde_json::to_string(&out.to_string()).unwrap();
-        assert_eq!(bytes(&out), sent.len() - 2);
+        let text = serde_json::to_string(&out.to_string()).unwrap();
+        assert_eq!(bytes(&out), out.to_string().len() + text.len() - 2);
     }
 }

@@ -224,6 +224,25 @@ impl ForgeError {
         }
     }
 
+    /// The branch is there, with commits that were not seen
+    pub(crate) fn has_moved(&self) -> bool {
+        matches!(
+            self,
+            Self::Conflict {
+                kind: ConflictKind::HeadMoved { current: Some(_) },
+                ..
+            }
+        )
+    }
+
+    /// A link was to be written, so that its text would become where it points to
+    pub(crate) fn is_a_link(path: &str) -> Self {
+        Self::Invalid {
+            message: format!("`{path}` is a symlink, not a file: write to what it points at"),
+            status: None,
+        }
+    }
+
     /// Two files of one commit of which one would be the directory of the other
     pub(crate) fn file_and_directory(file: &str, below: &str) -> Self {
         Self::Invalid {

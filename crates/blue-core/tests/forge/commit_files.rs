@@ -408,16 +408,17 @@ async fn an_executable_stays_executable(cx: Cx) -> Result<()> {
     let opts = commit("main", vec![write("run.sh", "#!/bin/sh\nexit 1\n")]);
     forge.commit_files(&repo.id, &opts).await?;
     assert_eq!(mode(&cx, &repo, "run.sh").await?.as_deref(), Some("100755"));
-    let opts = commit("main", vec![rename("run.sh", "bin/run.sh", None)]);
-    forge.commit_files(&repo.id, &opts).await?;
-    let moved = mode(&cx, &repo, "bin/run.sh").await?;
-    // Forgejo's API knows no move, and a file that it makes is never executable.
-    let wanted = if cx.backend.is_forgejo() {
-        "100644"
-    } else {
-        "100755"
-    };
-    assert_eq!(moved.as_deref(), Some(wanted));
+    for (from, to, content) in [
+        ("run.sh", "bin/run.sh", None),
+        ("bin/run.sh", "start", Some(&b"#!/bin/sh\nexit 2\n"[..])),
+    ] {
+        let opts = commit("main", vec![rename(from, to, content)]);
+        forge.commit_files(&repo.id, &opts).await?;
+        assert_eq!(mode(&cx, &repo, to).await?.as_deref(), Some("100755"));
+        assert_eq!(mode(&cx, &repo, from).await?, None, "{from}");
+    }
+    let text = cx.lab.raw(&repo, "main", "start").await?;
+    assert_eq!(text, b"#!/bin/sh\nexit 2\n");
     Ok(())
 }
 

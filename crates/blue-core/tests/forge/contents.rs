@@ -144,11 +144,22 @@ async fn a_missing_ref_is_never_the_default_branch(cx: Cx) -> Result<()> {
             forge
                 .read_file(&repo.id, "README.md", Some(rev), WHOLE)
                 .await,
-            ForgeError::NotFound { .. }
+            ForgeError::NotFound { what, .. } if what.contains(rev) && !what.contains("README")
         );
         refused!(
             forge.list_dir(&repo.id, "", Some(rev)).await,
-            ForgeError::NotFound { .. }
+            ForgeError::NotFound { what, .. } if what.contains(rev)
+        );
+    }
+    let head = cx.lab.head(&repo, "main").await?;
+    for rev in ["main", head.as_str()] {
+        refused!(
+            forge.read_file(&repo.id, "no/such", Some(rev), WHOLE).await,
+            ForgeError::NotFound { what, .. } if what.contains(&format!("`no/such` at `{rev}`"))
+        );
+        refused!(
+            forge.list_dir(&repo.id, "no/such", Some(rev)).await,
+            ForgeError::NotFound { what, .. } if what.contains(&format!("`no/such` at `{rev}`"))
         );
     }
     Ok(())

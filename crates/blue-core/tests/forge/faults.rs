@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use blue_core::{
     forge::{
-        ForgeError,
-        model::{MergeOutcome, MergeStrategy},
+        ConflictKind, ForgeError,
+        model::{CommitOpts, MergeOutcome, MergeStrategy},
     },
     http::HttpConfig,
 };
@@ -13,11 +13,12 @@ use blue_testkit::{Cx, Import, Repo, Result, Skip};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::words::{WHOLE, merge};
+use crate::words::{WHOLE, commit, merge, write};
 
 blue_testkit::on_every_forge![
     a_hiccup_is_read_over,
     a_write_is_not_repeated,
+    a_commit_that_lost_a_race_is_made_anew,
     a_lasting_outage_is_told,
     a_dropped_connection_is_no_answer,
     a_cut_answer_is_no_answer,
@@ -70,6 +71,40 @@ async fn a_write_is_not_repeated(cx: Cx) -> Result<()> {
         ForgeError::Unexpected { status: 503, .. }
     );
     assert!(cx.lab.head(&repo, "topic").await.is_err());
+    Ok(())
+}
+
+/// Another process wrote to the branch, but not to this file
+async fn a_commit_that_lost_a_race_is_made_anew(cx: Cx) -> Result<()> {
+    let cx = cx.faulty()?;
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub refuses the move of the branch, not the commit").into());
+    }
+    let (forge, repo) = cx.start().await?;
+    let refusal = |count: u32| {
+        let message = "PushOutOfDate Error: exit status 1 - To /srv/a/b.git ! [rejected]";
+        json!({"status": 409, "count": count, "body": {"message": message}})
+    };
+    fault(&cx, &repo, "POST", "/contents", refusal(2)).await?;
+    let made = forge
+        .commit_files(&repo.id, &commit("main", vec![write("a.txt", "a")]))
+        .await?;
+    assert_eq!(cx.lab.head(&repo, "main").await?, made.sha);
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2);
+    // Who names the commit means that one, and patience has an end.
+    let pinned = CommitOpts {
+        expected_head: Some(made.sha.clone()),
+        ..commit("main", vec![write("b.txt", "b")])
+    };
+    for (opts, times) in [(pinned, 1), (commit("main", vec![write("c.txt", "c")]), 4)] {
+        fault(&cx, &repo, "POST", "/contents", refusal(times)).await?;
+        let said = refused!(
+            forge.commit_files(&repo.id, &opts).await,
+            ForgeError::Conflict { kind: ConflictKind::HeadMoved { .. }, message, .. } => message
+        );
+        assert_eq!(said, "PushOutOfDate Error: exit status 1");
+    }
+    assert_eq!(cx.lab.count_commits(&repo, "main").await?, 2);
     Ok(())
 }
 

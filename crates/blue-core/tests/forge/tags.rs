@@ -17,6 +17,7 @@ blue_testkit::on_every_forge![
     an_existing_tag_is_a_conflict,
     a_tag_on_nowhere_is_not_found,
     a_bad_tag_name_is_invalid,
+    a_name_in_the_way_is_a_conflict,
     a_missing_tag_is_not_found,
     tags_are_listed,
     tags_come_in_pages,
@@ -49,7 +50,7 @@ async fn a_light_tag_is_made(cx: Cx) -> Result<()> {
 async fn an_annotated_tag_is_made(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
     let head = cx.lab.head(&repo, "main").await?;
-    let message = "Version ünï\n\nwith notes";
+    let message = "Version ünï\n\n## Added\n\n- notes";
     let made = forge
         .create_tag(&repo.id, &tag("v1.0", "main", Some(message)))
         .await?;
@@ -57,7 +58,9 @@ async fn an_annotated_tag_is_made(cx: Cx) -> Result<()> {
     for tag in [made, told] {
         assert_eq!((tag.name.as_str(), &tag.commit_sha), ("v1.0", &head));
         assert!(tag.annotated, "{tag:?}");
-        assert_eq!(tag.message.as_deref().map(str::trim_end), Some(message));
+        // A heading must not look like a comment to git.
+        let told = tag.message.unwrap_or_default().replace("\n #", "\n#");
+        assert_eq!(told.trim_end(), message);
     }
     Ok(())
 }
@@ -108,11 +111,42 @@ async fn a_tag_on_nowhere_is_not_found(cx: Cx) -> Result<()> {
 
 async fn a_bad_tag_name_is_invalid(cx: Cx) -> Result<()> {
     let (forge, repo) = cx.start().await?;
-    for bad in ["a..b", "with space", "", "a~b", "end.lock"] {
+    for bad in [
+        "a..b",
+        "with space",
+        "",
+        "a~b",
+        "end.lock",
+        "-dash",
+        "--dashes",
+        "@",
+    ] {
         refused!(
             forge.create_tag(&repo.id, &tag(bad, "main", None)).await,
             ForgeError::Invalid { .. }
         );
+    }
+    Ok(())
+}
+
+async fn a_name_in_the_way_is_a_conflict(cx: Cx) -> Result<()> {
+    let (forge, repo) = cx.start().await?;
+    let writer = cx.lab.user("writer").await?;
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    cx.lab.tag(&repo, "v1", "main", "").await?;
+    // Some servers tell the reason only to their administrator.
+    for forge in [forge, cx.forge(&writer)] {
+        for message in [None, Some("annotated")] {
+            refused!(
+                forge
+                    .create_tag(&repo.id, &tag("v1/a", "main", message))
+                    .await,
+                ForgeError::Conflict {
+                    kind: ConflictKind::NameClash,
+                    ..
+                }
+            );
+        }
     }
     Ok(())
 }

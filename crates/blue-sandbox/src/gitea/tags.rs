@@ -63,7 +63,7 @@ fn create(cx: &InRepo<'_>) -> Outcome {
         user,
         name,
         target,
-        form.text("message")?,
+        &without_comments(form.text("message")?),
     )
     .map_err(|error| match error {
         ops::Error::NotFound(What::Ref(_)) => Fail::new(
@@ -77,6 +77,12 @@ fn create(cx: &InRepo<'_>) -> Outcome {
         other => other.into(),
     })?;
     Ok(Reply::created(&shown(cx, &tag)?))
+}
+
+/// What `git tag -m` leaves of a message
+fn without_comments(message: &str) -> String {
+    let lines = message.lines().filter(|line| !line.starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn shown(cx: &InRepo<'_>, tag: &tags::Tag) -> Result<Value, Fail> {

@@ -210,7 +210,8 @@ impl ToolError {
             "code": self.code.as_str(),
             // It may name what only looks like something else.
             "message": clean_line(&reveal(&self.message)),
-            "hint": self.hint,
+            // So may this, in the words of the forge.
+            "hint": self.hint.as_deref().map(|hint| clean_line(&reveal(hint))),
             "retryable": self.retryable,
             "forge_status": self.forge_status,
         });

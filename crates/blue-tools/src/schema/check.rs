@@ -155,6 +155,15 @@ fn one(tool: &str, path: &str, schema: &Value, value: Value) -> Result<Value, To
                 .collect::<Result<_, _>>()
                 .map(Value::Array)
         }
+        // A list that was written out as text, or whose only item came without it.
+        (Some("array"), Value::String(text)) if text.trim().is_empty() => Ok(Value::Array(vec![])),
+        (Some("array"), Value::String(text)) => match serde_json::from_str(&text) {
+            Ok(list @ Value::Array(_)) => one(tool, path, schema, list),
+            _ => Err(wrong(&Value::String(text))),
+        },
+        (Some("array"), item @ Value::Object(_)) => {
+            one(tool, path, schema, Value::Array(vec![item]))
+        }
         (Some("integer"), Value::String(text)) => match text.trim().trim_start_matches('#').parse()
         {
             Ok(number) => Ok(Value::Number(serde_json::Number::from(u64::min(
@@ -311,6 +320,18 @@ mod tests {
         assert_eq!(input.owner.as_deref(), Some("alice"));
         assert_eq!(input.name.as_deref(), Some("site"));
         assert_eq!(input.edits[0].path, "3");
+        for (edits, paths) in [
+            (
+                json!("[{\"path\": \"a\"}, {\"path\": \"b\"}]"),
+                &["a", "b"][..],
+            ),
+            (json!({"path": "a"}), &["a"]),
+            (json!(""), &[]),
+        ] {
+            let input = read(json!({"index": 1, "edits": edits})).unwrap();
+            let read: Vec<&str> = input.edits.iter().map(|e| e.path.as_str()).collect();
+            assert_eq!(read, paths, "{edits}");
+        }
     }
 
     #[test]
@@ -360,6 +381,14 @@ mod tests {
             (
                 json!({"index": 1, "limit": 5_000_000_000_u64}),
                 "pr_merge: `limit` cannot be as large as 5000000000",
+            ),
+            (
+                json!({"index": 1, "edits": "all"}),
+                "pr_merge: `edits` must be a list, not `all`",
+            ),
+            (
+                json!({"index": 1, "edits": "[{\"path\": []}]"}),
+                "pr_merge: `edits[0].path` must be a text, not a list",
             ),
             (
                 json!({"index": 1, "draft": "maybe"}),

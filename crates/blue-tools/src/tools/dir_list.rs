@@ -156,7 +156,7 @@ fn part(mut rows: Vec<Row>, page: u32, room: usize) -> Output {
         let fits = rows[before..]
             .iter()
             .take_while(|row| {
-                used += reply::bytes(row) + 1;
+                used += reply::bytes(row) + 2;
                 used <= room
             })
             .count();

@@ -58,9 +58,12 @@ impl Tool for FileDelete {
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
         let path = path::of_file(&input.path)?;
         let branch = path::of_branch(&input.branch)?;
-        let sha = Sha::parse(&input.sha).map_err(|error| {
-            ToolError::from(error).with_hint("file_read and dir_list tell the blob of a file")
-        })?;
+        let sha = match input.sha.trim() {
+            "" => Err(ToolError::new(ErrorCode::Invalid, "`sha` is empty")),
+            sha => Sha::parse(sha).map_err(ToolError::from),
+        };
+        let sha =
+            sha.map_err(|error| error.with_hint("file_read and dir_list tell the blob of a file"))?;
         let message = input.message.as_deref().unwrap_or_default().trim();
         let message = if message.is_empty() {
             format!("Delete {path}")

@@ -91,6 +91,13 @@ async fn what_is_no_file_is_not_deleted(cx: Cx) -> Result<()> {
             "`abc` is not a full object id",
         ),
         (
+            "README.md",
+            "main",
+            " ",
+            ErrorCode::Invalid,
+            "`sha` is empty",
+        ),
+        (
             "../x",
             "main",
             &blob,

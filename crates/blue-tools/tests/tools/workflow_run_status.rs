@@ -15,6 +15,8 @@ use crate::desk::{self, Desk};
 blue_testkit::on_every_forge![
     a_failed_run_shows_its_job_and_log,
     failed_jobs_that_are_not_told_are_counted,
+    a_failed_run_is_found_among_many,
+    jobs_that_cannot_be_read_are_said_so,
     a_run_is_found_by_each_of_its_names,
     waiting_ends_with_the_run,
     waiting_has_an_end,
@@ -102,6 +104,59 @@ async fn failed_jobs_that_are_not_told_are_counted(cx: Cx) -> Result<()> {
     let runs = answer["runs"].as_array().unwrap();
     let jobs = runs.iter().filter_map(|run| run["failed_jobs"].as_array());
     assert_eq!(jobs.map(Vec::len).sum::<usize>(), 20);
+    Ok(())
+}
+
+/// Newest first, so that the one that failed is on the second page
+async fn a_failed_run_is_found_among_many(cx: Cx) -> Result<()> {
+    if matches!(cx.backend, Backend::Gitea | Backend::Forgejo) {
+        return Err(Skip::new("no runner is attached to a real server").into());
+    }
+    let (desk, repo) = desk::start(&cx).await?;
+    for n in 0..55 {
+        let result = if n == 0 { "failure" } else { "success" };
+        let job = json!({"name": "build", "result": result, "context": format!("ci/{n}")});
+        let workflow = format!("w{n}.yaml");
+        let run = json!({"workflow": workflow, "branch": "main", "title": "t", "jobs": [job]});
+        cx.lab.run(&repo, &run).await?;
+    }
+    let answer = eventually("every run has ended", Duration::from_secs(30), || async {
+        let answer = desk.call(TOOL, json!({})).await?;
+        let runs = answer["runs"].as_array().cloned().unwrap_or_default();
+        let open = ["queued", "running"];
+        let ended = |run: &Value| !open.contains(&run["state"].as_str().unwrap_or_default());
+        Ok((runs.len() == 20 && runs.iter().all(ended)).then_some(answer))
+    })
+    .await?;
+    assert_eq!(answer["state"], "failure");
+    let run = &answer["runs"][0];
+    assert_eq!(
+        (&run["name"], &run["state"]),
+        (&json!("w0.yaml"), &json!("failure"))
+    );
+    assert_eq!(run["failed_jobs"][0]["name"], "build");
+    assert_eq!(answer["left_out"], 35);
+    Ok(())
+}
+
+async fn jobs_that_cannot_be_read_are_said_so(cx: Cx) -> Result<()> {
+    let cx = cx.faulty()?;
+    let (desk, repo) = desk::start(&cx).await?;
+    let jobs = json!([{"name": "build", "result": "failure", "log": "it broke"}]);
+    push_rule(&cx, &repo, "main", jobs).await?;
+    final_state(&desk, json!({})).await?;
+    let id = &repo.id;
+    let rule = if cx.backend.is_forgejo() {
+        json!({"path": format!("/api/v1/repos/{id}/actions/tasks"), "skip": 1, "status": 502})
+    } else {
+        json!({"path": format!("/api/*/repos/{id}/actions/runs/*/jobs"), "status": 502})
+    };
+    cx.lab.fault(&rule).await?;
+    let answer = desk.call(TOOL, json!({})).await?;
+    assert_eq!(answer["state"], "failure", "{answer}");
+    let run = &answer["runs"][0];
+    assert_eq!(run.get("failed_jobs"), None);
+    assert!(run["no_jobs"].as_str().unwrap().contains("502"), "{run}");
     Ok(())
 }
 

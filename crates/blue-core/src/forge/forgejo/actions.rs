@@ -296,10 +296,11 @@ fn worse(a: RunState, b: RunState) -> RunState {
     let rank = |s: RunState| match s {
         RunState::Running => 0,
         RunState::Queued => 1,
-        RunState::Failure => 2,
-        RunState::Cancelled => 3,
-        RunState::Success => 4,
-        RunState::Skipped => 5,
+        RunState::ActionRequired => 2,
+        RunState::Failure => 3,
+        RunState::Cancelled => 4,
+        RunState::Success => 5,
+        RunState::Skipped => 6,
     };
     if rank(a) <= rank(b) { a } else { b }
 }
@@ -355,6 +356,7 @@ fn state(status: &str, conclusion: &str) -> RunState {
         "cancelled" | "canceled" | "cancelling" => RunState::Cancelled,
         "skipped" | "neutral" => RunState::Skipped,
         "running" | "in_progress" => RunState::Running,
+        "action_required" => RunState::ActionRequired,
         _ => RunState::Queued,
     }
 }

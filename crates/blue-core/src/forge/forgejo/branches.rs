@@ -127,7 +127,7 @@ impl Forgejo {
         name: &str,
         from: &str,
     ) -> Result<Branch> {
-        if !good_branch(name) {
+        if !good_name(name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a branch name", crate::text::clean_line(name)),
                 status: None,
@@ -178,10 +178,9 @@ impl Forgejo {
                 let said = answer.message();
                 Err(ForgeError::Forbidden {
                     host: self.rest.host().clone(),
-                    message: if said.is_empty() {
-                        format!("branch `{name}` may not be created: its name is protected")
-                    } else {
-                        said
+                    message: match of_hook(&said) {
+                        "" => format!("branch `{name}` may not be created: its name is protected"),
+                        sentence => sentence.to_owned(),
                     },
                     status: Some(answer.status.as_u16()),
                 })
@@ -205,6 +204,18 @@ impl Forgejo {
     }
 }
 
+/// The sentence of a hook that refused a push, without git's words around it, which tell of folders
+/// of the server
+fn of_hook(said: &str) -> &str {
+    let mut parts = said.split("error:").map(|part| {
+        let part = part.trim();
+        part.strip_suffix("remote:").unwrap_or(part).trim_end()
+    });
+    parts
+        .find(|part| part.contains("protected"))
+        .unwrap_or(said)
+}
+
 /// Whether a text can be the name of a branch or tag at all
 pub(super) fn plausible_ref(name: &str) -> bool {
     !name.is_empty()
@@ -221,16 +232,15 @@ pub(super) fn plausible_ref(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-/// Whether git would take it as the name of a new branch
-fn good_branch(name: &str) -> bool {
+/// Whether git would take it as the name of a new branch or tag
+pub(super) fn good_name(name: &str) -> bool {
     plausible_ref(name)
         && !name.starts_with('-')
-        && !name.ends_with('.')
-        && !name.contains("@{")
         && name != "@"
+        && name != "HEAD"
         && name
             .split('/')
-            .all(|part| !part.starts_with('.') && !part.to_lowercase().ends_with(".lock"))
+            .all(|part| !part.to_lowercase().ends_with(".lock"))
 }
 
 #[cfg(test)]
@@ -238,9 +248,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_hook_is_heard_among_the_words_of_git() {
+        let said = "PushRejected Error: exit status 1 - remote: remote: error: remote: error: Not \
+                    allowed to push to protected branch rel/2 remote: error: To /srv/git/a/b.git \
+                    ! [remote rejected] (pre-receive hook declined) error: failed to push some refs";
+        assert_eq!(
+            of_hook(said),
+            "Not allowed to push to protected branch rel/2"
+        );
+        assert_eq!(
+            of_hook("the branch is protected"),
+            "the branch is protected"
+        );
+        assert_eq!(of_hook(""), "");
+    }
+
+    #[test]
     fn branch_names() {
         for good in ["main", "feat/ü#x+%", "a.b", "日本", "x@y"] {
-            assert!(good_branch(good), "{good}");
+            assert!(good_name(good), "{good}");
         }
         for bad in [
             "",
@@ -257,8 +283,10 @@ mod tests {
             "x@{1",
             "a\\b",
             "end.",
+            "@",
+            "HEAD",
         ] {
-            assert!(!good_branch(bad), "{bad}");
+            assert!(!good_name(bad), "{bad}");
         }
     }
 }

@@ -21,6 +21,7 @@ mod trees;
 mod wire;
 mod write;
 mod write_at_once;
+mod write_check;
 mod write_errors;
 mod write_move;
 

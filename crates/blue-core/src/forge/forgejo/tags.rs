@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Forgejo, branches::plausible_ref, wire};
+use super::{
+    Forgejo,
+    branches::{good_name, plausible_ref},
+    wire,
+};
 use crate::{
     forge::{
         ConflictKind, ForgeError, Result,
@@ -70,8 +74,8 @@ impl Forgejo {
     }
 
     pub(super) async fn make_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
-        // The server answers 500, whose words only site admins get to see.
-        if !plausible_ref(&opts.name) {
+        // The server answers 500, whose words only site admins get to see, or drops a dash.
+        if !good_name(&opts.name) {
             return Err(ForgeError::Invalid {
                 message: format!("`{}` is not a tag name", clean_line(&opts.name)),
                 status: None,
@@ -95,6 +99,17 @@ impl Forgejo {
                 message,
                 status: Some(answer.status.as_u16()),
             }),
+            // Words of git about a name in the way, which only site admins get to see.
+            403 | 500
+                if message.contains("; cannot create")
+                    || self.has_tag_above(repo, &opts.name).await? =>
+            {
+                Err(ForgeError::Conflict {
+                    kind: ConflictKind::NameClash,
+                    message: answer.message_or_reason(),
+                    status: Some(answer.status.as_u16()),
+                })
+            }
             422 if message.contains("protected") => Err(ForgeError::Forbidden {
                 host: self.rest.host().clone(),
                 message,
@@ -104,11 +119,23 @@ impl Forgejo {
         }
     }
 
+    /// Whether a tag is where this one would need a folder
+    async fn has_tag_above(&self, repo: &RepoId, name: &str) -> Result<bool> {
+        for (end, _) in name.match_indices('/') {
+            if self.tag_if_any(repo, &name[..end]).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     async fn send_tag(&self, repo: &RepoId, opts: &TagOpts, target: &str) -> Result<Answer> {
+        let message = opts.message.as_deref().filter(|m| !m.trim().is_empty());
+        let message = message.map(without_comments);
         let body = NewTag {
             tag_name: &opts.name,
             target,
-            message: opts.message.as_deref().filter(|m| !m.trim().is_empty()),
+            message: message.as_deref(),
         };
         self.repo_post(repo, &["tags"])
             .what(format!("repository `{repo}`"))
@@ -131,6 +158,16 @@ impl Forgejo {
             name: row.name,
         })
     }
+}
+
+/// The servers leave out lines that start like a comment of git, which is a heading in Markdown;
+/// behind a space it is one, too
+fn without_comments(message: &str) -> String {
+    let lines = message.split('\n').map(|line| match line {
+        heading if heading.starts_with('#') => format!(" {heading}"),
+        line => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A branch in full, since the servers would take a tag of the same name before it

@@ -3,35 +3,31 @@
 //! The servers make commits that change nothing, delete without being asked twice, and say "done"
 //! where nothing was done. So what is there now is looked up first, and only real changes are sent.
 
-use std::collections::HashSet;
-
 use base64::Engine as _;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
     Forgejo,
-    branches::plausible_ref,
-    contents::{At, checked_path},
+    contents::At,
     wire,
+    write_check::{check, nothing_given},
     write_errors::Sent,
 };
-use crate::{
-    forge::{
-        ConflictKind, ForgeError, Result,
-        blob::{ObjectFormat, blob_id},
-        model::{
-            CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile,
-            file_in_the_way,
-        },
-        rest::Answer,
-        turns,
+use crate::forge::{
+    ConflictKind, ForgeError, Result,
+    blob::{ObjectFormat, blob_id},
+    model::{
+        CommitOpts, CommitOutcome, EntryKind, FileChange, RepoId, Sha, WrittenFile, head_is_another,
     },
-    text::clean_line,
+    rest::Answer,
+    turns,
 };
 
 /// Paths looked up at once
 const AT_ONCE: usize = 6;
+/// How often a commit is made anew on a branch that others write to
+const REBUILDS: usize = 4;
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -43,7 +39,7 @@ struct Body<'a> {
     files: &'a [Operation],
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Operation {
     #[serde(rename = "operation")]
     pub(super) action: &'static str,
@@ -54,6 +50,13 @@ pub(super) struct Operation {
     pub(super) sha: Option<Sha>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) from_path: Option<String>,
+}
+
+impl Operation {
+    /// The path whose blob it names
+    pub(super) fn looked_at(&self) -> String {
+        self.from_path.as_ref().unwrap_or(&self.path).clone()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,6 +119,13 @@ pub(super) struct Planned {
     pub(super) written: Option<WrittenFile>,
 }
 
+/// A commit that came too late: what was sent, and the refusal
+#[derive(Debug)]
+struct Late {
+    operations: Vec<Operation>,
+    error: ForgeError,
+}
+
 impl Forgejo {
     pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         check(opts)?;
@@ -123,11 +133,30 @@ impl Forgejo {
         if let Some(outcome) = self.commit_at_once(repo, opts).await? {
             return Ok(outcome);
         }
+        let mut late = None;
+        for _ in 0..REBUILDS {
+            if let Some(outcome) = self.build(repo, opts, &mut late).await? {
+                return Ok(outcome);
+            }
+        }
+        let late: Late = late.expect("a commit that was not made came too late");
+        Err(late.error)
+    }
+
+    /// Make the commit on the branch as it is now; `None` when another writer was faster
+    async fn build(
+        &self,
+        repo: &RepoId,
+        opts: &CommitOpts,
+        late: &mut Option<Late>,
+    ) -> Result<Option<CommitOutcome>> {
         let place = self.place(repo, opts).await?;
         if let Some(expected) = &opts.expected_head
             && place.head() != Some(expected)
         {
-            return Err(moved(&opts.branch, expected, place.head()));
+            let (branch, now) = (&opts.branch, place.head());
+            let is_there = matches!(place, Place::Branch(_));
+            return Err(head_is_another(branch, expected, now, is_there));
         }
         let plans: Vec<_> = opts
             .changes
@@ -140,10 +169,21 @@ impl Forgejo {
             operations.extend(plan.operations);
             files.extend(plan.written);
         }
-        if operations.is_empty() {
-            return self.nothing_to_do(repo, opts, place, files).await;
+        // The other writer's file is not overwritten unseen.
+        if let Some(late) = late.take_if(|late| late.operations != operations) {
+            return Err(late.error);
         }
-        self.send(repo, opts, &place, &operations, files).await
+        if operations.is_empty() {
+            let outcome = self.nothing_to_do(repo, opts, place, files).await;
+            return outcome.map(Some);
+        }
+        match self.send(repo, opts, &place, &operations, files).await {
+            Err(error) if opts.expected_head.is_none() && error.has_moved() => {
+                *late = Some(Late { operations, error });
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
     }
 
     async fn place(&self, repo: &RepoId, opts: &CommitOpts) -> Result<Place> {
@@ -472,11 +512,16 @@ fn plan_write(
     let known = now.as_ref().map(|n| &n.0).or(head);
     let id = blob_id(content, known.map_or(ObjectFormat::Sha1, ObjectFormat::of));
     let same = now == Some((id.clone(), EntryKind::File));
-    if let Some((_, EntryKind::Submodule)) = now {
-        return Err(ForgeError::Invalid {
-            message: format!("`{path}` is a submodule, not a file"),
-            status: None,
-        });
+    match now {
+        Some((_, EntryKind::Submodule)) => {
+            return Err(ForgeError::Invalid {
+                message: format!("`{path}` is a submodule, not a file"),
+                status: None,
+            });
+        }
+        // The servers refuse it, with words about a directory.
+        Some((_, EntryKind::Symlink)) => return Err(ForgeError::is_a_link(path)),
+        _ => {}
     }
     let operations = if same {
         Vec::new()
@@ -496,125 +541,22 @@ pub(super) fn write(path: &str, content: &[u8], now: Option<Sha>) -> Operation {
     Operation {
         action: if now.is_some() { "update" } else { "create" },
         path: path.to_owned(),
-        content: Some(base64::engine::general_purpose::STANDARD.encode(content)),
+        content: Some(encode(content)),
         sha: now,
         from_path: None,
     }
 }
 
-pub(super) fn delete(path: &str, sha: Sha) -> Operation {
+pub(super) fn encode(content: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(content)
+}
+
+fn delete(path: &str, sha: Sha) -> Operation {
     Operation {
         action: "delete",
         path: path.to_owned(),
         content: None,
         sha: Some(sha),
         from_path: None,
-    }
-}
-
-fn nothing_given() -> ForgeError {
-    ForgeError::Invalid {
-        message: "a commit needs at least one file".to_owned(),
-        status: None,
-    }
-}
-
-/// What can be refused without asking the server
-fn check(opts: &CommitOpts) -> Result<()> {
-    // The servers name a rule of theirs, and neither the branch nor what is wrong with it.
-    if !plausible_ref(&opts.branch) {
-        return Err(ForgeError::Invalid {
-            message: format!("`{}` is not a branch name", clean_line(&opts.branch)),
-            status: None,
-        });
-    }
-    if opts.changes.is_empty() {
-        return Err(nothing_given());
-    }
-    let mut seen = HashSet::new();
-    for change in &opts.changes {
-        let paths: Vec<&str> = match change {
-            FileChange::Write { path, .. } | FileChange::Delete { path, .. } => vec![path],
-            FileChange::Rename { from, to, .. } => vec![from, to],
-        };
-        for path in paths {
-            if checked_path(path)?.is_empty() {
-                return Err(ForgeError::Invalid {
-                    message: "the root of the repository is a directory, not a file".to_owned(),
-                    status: None,
-                });
-            }
-            if !seen.insert(path) {
-                return Err(ForgeError::Invalid {
-                    message: format!("`{path}` is named twice in one commit"),
-                    status: None,
-                });
-            }
-        }
-    }
-    match file_in_the_way(&opts.changes) {
-        Some((file, below)) => Err(ForgeError::file_and_directory(file, below)),
-        None => Ok(()),
-    }
-}
-
-fn moved(branch: &str, expected: &Sha, now: Option<&Sha>) -> ForgeError {
-    let at = now.map_or_else(|| "not there".to_owned(), |now| format!("at {now}"));
-    ForgeError::Conflict {
-        kind: ConflictKind::HeadMoved {
-            current: now.cloned(),
-        },
-        message: format!("branch `{branch}` is {at}, not at {expected}"),
-        status: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::forge::model::Expect;
-
-    fn opts(changes: Vec<FileChange>) -> CommitOpts {
-        CommitOpts {
-            branch: "main".to_owned(),
-            base: None,
-            message: "m".to_owned(),
-            changes,
-            expected_head: None,
-        }
-    }
-
-    fn put(path: &str) -> FileChange {
-        FileChange::Write {
-            path: path.to_owned(),
-            content: vec![],
-            expect: Expect::Any,
-        }
-    }
-
-    #[test]
-    fn commits_that_make_no_sense() {
-        assert!(check(&opts(vec![put("a"), put("b/c")])).is_ok());
-        assert!(check(&opts(vec![])).is_err());
-        assert!(check(&opts(vec![put("a"), put("a")])).is_err());
-        for (one, other) in [("a", "a/b/c"), ("a/b/c", "a"), ("x/a", "x/a/b")] {
-            let error = check(&opts(vec![put(one), put("ab"), put(other)])).unwrap_err();
-            assert!(error.to_string().contains("cannot be both"), "{error}");
-        }
-        let gone = FileChange::Delete {
-            path: "a".to_owned(),
-            expect: Expect::Any,
-        };
-        assert!(check(&opts(vec![gone, put("a/b")])).is_ok());
-        for bad in ["", "/a", "../a", "a//b", ".git/config"] {
-            assert!(check(&opts(vec![put(bad)])).is_err(), "{bad}");
-        }
-        let rename = FileChange::Rename {
-            from: "a".to_owned(),
-            to: "a".to_owned(),
-            content: None,
-            expect: Expect::Any,
-        };
-        assert!(check(&opts(vec![rename])).is_err());
     }
 }

@@ -39,6 +39,7 @@ enum Meaning {
     NameClash,
     BranchExists,
     NoBranch,
+    BadBranch,
     BadPath,
     Other,
 }
@@ -68,11 +69,23 @@ impl Forgejo {
                 let what = format!("branch `{}` of `{}`", sent.branch, sent.repo);
                 self.missing(sent.repo, what).await
             }
+            // The server names a rule of its own, and not the branch.
+            Meaning::BadBranch => ForgeError::Invalid {
+                message: format!("`{}` is not a branch name: {message}", sent.branch),
+                status: None,
+            },
             // The server's text has a path of its own disk in it.
             Meaning::BadPath => ForgeError::Invalid {
                 message: "a path leads out of the repository".to_owned(),
                 status: None,
             },
+            // All that the server says is the path.
+            Meaning::Other if sent.operations.iter().any(|op| op.path == message) => {
+                ForgeError::Invalid {
+                    message: format!("this server takes no file called `{message}`"),
+                    status: None,
+                }
+            }
             Meaning::Other => {
                 if answer.status.as_u16() == 500
                     && let Some(error) = self.silent(sent, &message).await
@@ -114,11 +127,13 @@ impl Forgejo {
 
     async fn head_moved(&self, sent: &Sent<'_>, message: String) -> ForgeError {
         let now = self.branch_if_any(sent.repo, sent.branch).await;
+        // After its reason git names a folder of the server.
+        let reason = message.split(" - To /").next().unwrap_or(&message);
         ForgeError::Conflict {
             kind: ConflictKind::HeadMoved {
                 current: now.ok().flatten().map(|b| b.sha),
             },
-            message,
+            message: reason.to_owned(),
             status: None,
         }
     }
@@ -138,9 +153,9 @@ impl Forgejo {
                     .operations
                     .iter()
                     .filter(|op| op.sha.as_ref().is_some_and(|s| s.as_str() == given));
-                same.next().map(|op| op.path.clone())
+                same.next().map(Operation::looked_at)
             })
-            .or_else(|| sent.operations.first().map(|op| op.path.clone()))
+            .or_else(|| sent.operations.first().map(Operation::looked_at))
             .unwrap_or_default();
         let current = match current {
             Some(current) => Some(current),
@@ -192,6 +207,9 @@ fn meaning(status: u16, message: &str) -> Meaning {
     }
     if has("branch already exists") {
         return Meaning::BranchExists;
+    }
+    if has("branchname]: gitrefname") {
+        return Meaning::BadBranch;
     }
     if has("does not exist") && (has("rel_path") || has("path: ")) {
         return Meaning::Stale {
@@ -289,6 +307,7 @@ mod tests {
                 "branch already exists [name: x]",
                 Meaning::BranchExists,
             ),
+            (422, "[NewBranchName]: GitRefName", Meaning::BadBranch),
             (
                 403,
                 "cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; cannot create 'refs/heads/a/b'",

@@ -2,7 +2,7 @@
 
 use super::{
     Forgejo,
-    write::{Operation, Planned, delete, write},
+    write::{Operation, Planned, encode},
 };
 use crate::forge::{
     Flavor, ForgeError, Result,
@@ -23,12 +23,6 @@ impl Forgejo {
         head: Option<&Sha>,
     ) -> Result<Planned> {
         let format = head.map_or(ObjectFormat::Sha1, ObjectFormat::of);
-        let written = |sha| {
-            Some(WrittenFile {
-                path: to.to_owned(),
-                sha,
-            })
-        };
         // Moved by these servers, a link would become a plain file.
         if kind != EntryKind::File {
             return Err(ForgeError::Unsupported {
@@ -39,27 +33,32 @@ impl Forgejo {
                 status: None,
             });
         }
-        if content.is_none() && self.server().await?.at_least(Flavor::Gitea, (1, 26)) {
-            return Ok(Planned {
-                operations: vec![Operation {
-                    action: "rename",
-                    path: to.to_owned(),
-                    content: None,
-                    sha: Some(sha.clone()),
-                    from_path: Some(from.to_owned()),
-                }],
-                written: written(sha),
-            });
-        }
-        let bytes = match (content, head) {
-            (Some(content), _) => content.to_vec(),
-            (None, Some(head)) => self.raw(repo, from, head, MAX_MOVED).await?,
+        let knows_rename = self.server().await?.at_least(Flavor::Gitea, (1, 26));
+        let (action, bytes) = match (content, head) {
+            (Some(content), _) => ("update", Some(content.to_vec())),
+            (None, _) if knows_rename => ("rename", None),
+            (None, Some(head)) => {
+                let bytes = self.raw(repo, from, head, MAX_MOVED).await?;
+                ("update", Some(bytes))
+            }
             (None, None) => return Err(self.no_file(repo, from)),
         };
-        let id = blob_id(&bytes, format);
+        let id = bytes
+            .as_ref()
+            .map_or_else(|| sha.clone(), |bytes| blob_id(bytes, format));
+        // One step and not two, a file deleted and another made: that one would not be executable.
         Ok(Planned {
-            operations: vec![delete(from, sha), write(to, &bytes, None)],
-            written: written(id),
+            operations: vec![Operation {
+                action,
+                path: to.to_owned(),
+                content: bytes.map(|bytes| encode(&bytes)),
+                sha: Some(sha),
+                from_path: Some(from.to_owned()),
+            }],
+            written: Some(WrittenFile {
+                path: to.to_owned(),
+                sha: id,
+            }),
         })
     }
 }

@@ -169,7 +169,7 @@ fn of_job(job: Job) -> Check {
         RunState::Success => CheckState::Success,
         RunState::Skipped => CheckState::Skipped,
         RunState::Failure | RunState::Cancelled => CheckState::Failure,
-        RunState::Queued | RunState::Running => CheckState::Pending,
+        RunState::Queued | RunState::Running | RunState::ActionRequired => CheckState::Pending,
     };
     Check {
         context: job.name,

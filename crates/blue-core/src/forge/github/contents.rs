@@ -90,7 +90,12 @@ impl GitHub {
         let commit = self.commit_for(repo, rev).await?;
         let at = commit.as_ref();
         let (found, own) = tokio::join!(self.content(repo, path, at), self.link_at(repo, path, at));
-        let found = found?;
+        let found = match (found, rev) {
+            (Err(ForgeError::NotFound { .. }), Some(rev)) => {
+                return Err(self.nothing_at(repo, path, rev).await);
+            }
+            (found, _) => found?,
+        };
         if found.kind == "dir" {
             return Err(ForgeError::is_directory());
         }
@@ -186,8 +191,23 @@ impl GitHub {
             {
                 Ok(Vec::new())
             }
+            Err(error @ ForgeError::NotFound { .. }) => Err(match rev {
+                Some(rev) => self.nothing_at(repo, path, rev).await,
+                None => error,
+            }),
             other => other,
         }
+    }
+
+    /// Why nothing is there: no such path, or no such commit
+    async fn nothing_at(&self, repo: &RepoId, path: &str, rev: &str) -> ForgeError {
+        // Any other name was resolved before.
+        if Sha::parse(rev).is_ok()
+            && let Err(error) = self.resolve_rev(repo, rev).await
+        {
+            return error;
+        }
+        self.not_found(format!("`{path}` at `{rev}` in `{repo}`"))
     }
 
     async fn dir_at(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Vec<Entry>> {

@@ -97,6 +97,8 @@ fn state(status: Option<&str>, conclusion: Option<&str>) -> RunState {
         (Some("completed"), Some("success" | "neutral")) => RunState::Success,
         (Some("completed"), Some("cancelled" | "stale")) => RunState::Cancelled,
         (Some("completed"), Some("skipped")) => RunState::Skipped,
+        // A stranger's change: it is called completed before it has begun.
+        (Some("completed"), Some("action_required")) => RunState::ActionRequired,
         (Some("completed"), _) => RunState::Failure,
         _ => RunState::Queued,
     }

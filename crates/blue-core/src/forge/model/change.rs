@@ -106,6 +106,27 @@ pub(crate) fn file_in_the_way(changes: &[FileChange]) -> Option<(&str, &str)> {
     })
 }
 
+/// The branch is not at the commit that the writer named; `now` is where it is, or would start
+pub(crate) fn head_is_another(
+    branch: &str,
+    expected: &Sha,
+    now: Option<&Sha>,
+    is_there: bool,
+) -> ForgeError {
+    let at = match now {
+        Some(now) if is_there => format!("at {now},"),
+        Some(now) => format!("not there, and would start at {now},"),
+        None => "not there, so".to_owned(),
+    };
+    ForgeError::Conflict {
+        kind: ConflictKind::HeadMoved {
+            current: now.cloned(),
+        },
+        message: format!("branch `{branch}` is {at} not at {expected}"),
+        status: None,
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitOutcome {
     /// The new commit, or the branch's present one when nothing changed
@@ -129,6 +150,30 @@ pub struct WrittenFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_branch_is_instead() {
+        let (now, expected) = ("a".repeat(40), "b".repeat(40));
+        let sha = |text: &str| Sha::parse(text).unwrap();
+        for (at, is_there, said) in [
+            (Some(&now), true, format!("is at {now}, not at")),
+            (
+                Some(&now),
+                false,
+                format!("is not there, and would start at {now}, not at"),
+            ),
+            (None, false, "is not there, so not at".to_owned()),
+        ] {
+            let at = at.map(|text| sha(text));
+            let error = head_is_another("x", &sha(&expected), at.as_ref(), is_there);
+            assert!(
+                error
+                    .to_string()
+                    .ends_with(&format!("branch `x` {said} {expected}")),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn expectations() {

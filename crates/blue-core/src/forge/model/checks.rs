@@ -91,6 +91,8 @@ pub struct Run {
 pub enum RunState {
     Queued,
     Running,
+    /// Somebody has to allow it first
+    ActionRequired,
     Success,
     Failure,
     Cancelled,

@@ -3,7 +3,7 @@
 use crate::{ErrorCode, ToolError, reply};
 
 /// What `reply::bytes` counts for an empty text
-const QUOTES: usize = 4;
+const QUOTES: usize = 6;
 
 /// Lines that were asked for, counted from 1
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// As much of the range as fits into `room` bytes of JSON
+    /// As much of the range as fits into `room`, counted as [`reply::bytes`] does
     pub(super) fn of(text: &'a str, range: Range, room: usize) -> Result<Self, ToolError> {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let total = lines.len();
@@ -139,7 +139,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// How many characters, and bytes of text, have a place in `room` bytes of JSON
+/// How many characters, and bytes of text, have a place in `room`, counted as [`reply::bytes`] does
 fn chars_that_fit(line: &str, room: usize) -> (usize, usize) {
     let (mut used, mut count, mut bytes) = (0, 0, 0);
     for c in line.chars() {
@@ -211,13 +211,13 @@ mod tests {
         let text = format!("short\n{long}\nlast\nno end");
         let (mut seen, mut next) = (String::new(), Some("1-".to_owned()));
         while let Some(range) = next {
-            let part = part(&text, &range, 60);
-            assert!(reply::bytes(&part.text) <= 60, "{part:?}");
+            let part = part(&text, &range, 110);
+            assert!(reply::bytes(&part.text) <= 110, "{part:?}");
             assert!(!part.text.is_empty(), "{part:?}");
             seen += part.text;
             next = part.rest;
         }
         assert_eq!(seen, text);
-        assert_eq!(part(&text, "1-3", 60).rest.as_deref(), Some("2-3"));
+        assert_eq!(part(&text, "1-3", 110).rest.as_deref(), Some("2-3"));
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, charset, path,
+    reply,
 };
 
 /// Largest file that is fetched to be shown in parts
@@ -17,9 +18,9 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 /// Largest file that goes to a file or a program as it is: as much as one answer of a forge may have
 const LARGEST_WHOLE: u64 = 64 * 1024 * 1024;
 /// Largest binary file that is sent whole
-const LARGEST_BINARY: usize = 32 * 1024;
-/// Room for the text in one answer, as JSON
-const ROOM: usize = 56_000;
+const LARGEST_BINARY: usize = 20 * 1024;
+/// Room for the text in one answer, counted as [`reply::bytes`] does; the rest is for what is around it
+const ROOM: usize = reply::MAX_BYTES - 3_500;
 
 #[derive(Debug)]
 pub struct FileRead;
@@ -121,13 +122,16 @@ impl Tool for FileRead {
         };
         if file.kind == EntryKind::Symlink {
             let target = file.target.unwrap_or_default();
+            let goal = led_to(&output.path, &target);
             let mut reply = Reply::from(Output {
                 content: target.clone(),
                 target: Some(target),
                 ..output
             });
             reply.bytes = cx.is_raw().then_some(file.content);
-            return Ok(reply.next("It is a symlink: read its target with file_read"));
+            let step = goal.as_deref().unwrap_or_default();
+            let step = format!("It is a symlink: read its target with file_read, path \"{step}\"");
+            return Ok(reply.next_if(goal.is_some(), step));
         }
         if cx.is_raw() && range.is_none() {
             return Ok(Reply::from(output).with_bytes(file.content));
@@ -205,7 +209,8 @@ fn show(
     });
     if let Some(size) = lfs {
         reply = reply.next(format!(
-            "This is a Git LFS pointer: the file itself has {size} bytes, get it with `git lfs pull`"
+            "This is a Git LFS pointer, all that file_read can give: the file itself has {size} \
+             bytes, get it with `git lfs pull`"
         ));
     }
     if let Some(rest) = steps.0 {
@@ -228,6 +233,25 @@ fn show(
         ));
     }
     Ok(reply)
+}
+
+/// The path that a link leads to, unless that is out of the repository, or all of it
+fn led_to(link: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = link.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// Size of the file that a Git LFS pointer stands for
@@ -255,6 +279,20 @@ fn too_large(path: &str, error: blue_core::forge::ForgeError) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_leads_from_its_folder() {
+        for (link, target, goal) in [
+            ("link", "dir/plain", Some("dir/plain")),
+            ("a/b/link", "../c/./d", Some("a/c/d")),
+            ("a/link", "../x", Some("x")),
+            ("a/link", "../../x", None),
+            ("a/link", "/etc/passwd", None),
+            ("a/link", "..", None),
+        ] {
+            assert_eq!(led_to(link, target).as_deref(), goal, "{link} {target}");
+        }
+    }
 
     #[test]
     fn a_pointer_is_told_from_a_text_about_pointers() {

@@ -35,6 +35,7 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
             .with_hint("send it whole, with `encoding` `base64`"));
     };
     let mut text = before.clone();
+    let is_crlf = has_only_crlf(&before);
     for (n, edit) in edits.iter().enumerate() {
         let which = match edits.len() {
             1 => format!("`{path}`"),
@@ -58,6 +59,8 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
         if found.is_empty() && old.contains('\n') && !old.contains('\r') {
             (old, new) = (crlf(&old), crlf(&new));
             found = places(&text, &old);
+        } else if is_crlf && !old.contains('\r') {
+            new = crlf(&new);
         }
         match found[..] {
             [at] => {
@@ -79,6 +82,12 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
     charset
         .encode(&text)
         .map_err(|_| ToolError::new(ErrorCode::Internal, "the edited text cannot be written"))
+}
+
+/// Whether every line of the text ends as on Windows
+fn has_only_crlf(text: &str) -> bool {
+    let ends = text.matches('\n').count();
+    ends > 0 && ends == text.matches("\r\n").count()
 }
 
 fn crlf(text: &str) -> String {
@@ -199,6 +208,15 @@ mod tests {
     fn line_ends_of_the_file_are_kept() {
         let after = edit(b"a\r\nb\r\nc\r\n", &[("a\nb\n", "x\ny\nz\n")]).unwrap();
         assert_eq!(after, b"x\r\ny\r\nz\r\nc\r\n");
+        let crlf = b"a\r\nb\r\n";
+        assert_eq!(
+            edit(crlf, &[("b", "b\nc\r\nd"), ("d", "e\nf")]).unwrap(),
+            b"a\r\nb\r\nc\r\ne\r\nf\r\n"
+        );
+        // Who writes the line ends out means them, and a file with both has no rule.
+        assert_eq!(edit(crlf, &[("a\r\n", "a\n")]).unwrap(), b"a\nb\r\n");
+        let mixed = edit(b"a\r\nb\n", &[("a", "a\nx")]).unwrap();
+        assert_eq!(mixed, b"a\nx\r\nb\n");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One look at everything that ran for a commit
 
+use std::collections::HashMap;
+
 use blue_core::forge::{
     ForgeError, ForgeType, glob,
     model::{Check, CheckState, Checks, Page, Run, RunFilter, RunState, Sha, Verdict},
@@ -9,8 +11,10 @@ use futures_util::future;
 use super::{CheckRow, JobRow, Output, RunRow, Source, State, log, wait::Stateful};
 use crate::{Repo, ToolError, reply};
 
-/// Most runs of one commit that are looked at
+/// Runs asked for at once
 const RUNS: u32 = 50;
+/// Most runs of one commit that are looked at
+const MOST_RUNS: usize = 500;
 /// Most rows of each kind that are told
 const ROWS: usize = 20;
 /// Most failed jobs whose log is told
@@ -121,7 +125,10 @@ fn is_below(url: &str, folder: &str) -> bool {
 }
 
 fn ended(state: RunState) -> bool {
-    !matches!(state, RunState::Queued | RunState::Running)
+    !matches!(
+        state,
+        RunState::Queued | RunState::Running | RunState::ActionRequired
+    )
 }
 
 fn failed(state: RunState) -> bool {
@@ -194,13 +201,9 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
             Ok(Look::new(vec![run], Checks::default()))
         }
         Of::Commit(sha, required) => {
-            let filter = RunFilter {
-                head_sha: Some(sha.clone()),
-                ..RunFilter::default()
-            };
             // A run says nothing of what others report, and statuses hide what has no status.
             let (runs, checks) = future::join(
-                repo.forge.list_runs(&repo.id, &filter, Page::first(RUNS)),
+                runs_of(repo, sha),
                 repo.forge.checks(&repo.id, sha.as_str()),
             )
             .await;
@@ -219,11 +222,30 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
                     | ForgeError::Forbidden { .. }
                     | ForgeError::Unauthorized { .. },
                 ) => Vec::new(),
-                other => other?.items,
+                other => other?,
             };
             Ok(Look::new(runs, checks))
         }
     }
+}
+
+/// Every run of a commit: the one that failed may be on any page
+async fn runs_of(repo: &Repo, sha: &Sha) -> Result<Vec<Run>, ForgeError> {
+    let filter = RunFilter {
+        head_sha: Some(sha.clone()),
+        ..RunFilter::default()
+    };
+    let mut runs = Vec::new();
+    let mut next = Some(1);
+    while let Some(number) = next
+        && runs.len() < MOST_RUNS
+    {
+        let page = Page::new(number, RUNS);
+        let part = repo.forge.list_runs(&repo.id, &filter, page).await?;
+        runs.extend(part.items);
+        next = part.next_page;
+    }
+    Ok(runs)
 }
 
 /// Required checks that nobody reported yet: CI that has not begun must not look like its end
@@ -273,9 +295,13 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
     runs.truncate(ROWS);
     checks.sort_by_key(|check| check.state != "failure");
     checks.truncate(ROWS);
-    let (mut jobs, more_jobs) = match seen.state {
+    let Failed {
+        mut jobs,
+        mut unknown,
+        more,
+    } = match seen.state {
         State::Failure => failed_jobs(repo, &runs).await,
-        _ => (Vec::new(), 0),
+        _ => Failed::default(),
     };
     let mut rows: Vec<RunRow> = runs.into_iter().map(run_row).collect();
     reply::fit(&mut rows, ROOM);
@@ -285,8 +311,9 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
             .extract_if(.., |(run, _)| *run == row.id)
             .map(|(_, job)| job)
             .collect();
+        row.no_jobs = unknown.remove(&row.id);
     }
-    let left_out = all - rows.len() - checks.len() + more_jobs;
+    let left_out = all - rows.len() - checks.len() + more;
     Output {
         state: seen.state,
         source,
@@ -303,22 +330,38 @@ fn is_bad(state: CheckState) -> bool {
     matches!(state, CheckState::Failure | CheckState::Pending)
 }
 
-/// The first jobs that failed, each with its run and the end of its log, and how many more there are
+/// Jobs that failed
+#[derive(Debug, Default)]
+struct Failed {
+    /// The first of them, each with its run and the end of its log
+    jobs: Vec<(u64, JobRow)>,
+    /// Why there are none of a run that failed
+    unknown: HashMap<u64, String>,
+    /// How many there are beside the first
+    more: usize,
+}
+
+/// Find the jobs that failed
 ///
 /// Whatever is missing of it is said in its place: the state is known all the same.
-async fn failed_jobs(repo: &Repo, runs: &[Run]) -> (Vec<(u64, JobRow)>, usize) {
+async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Failed {
     let (forge, id) = (&repo.forge, &repo.id);
     // A run may go on after one of its jobs has failed.
-    let bad: Vec<u64> = runs
+    let bad: Vec<&Run> = runs
         .iter()
         .filter(|run| failed(run.state) || run.state == RunState::Running)
-        .map(|run| run.id)
         .take(LOGS)
         .collect();
-    let lists = future::join_all(bad.iter().map(|run| forge.list_jobs(id, *run))).await;
-    let mut jobs = Vec::new();
+    let lists = future::join_all(bad.iter().map(|run| forge.list_jobs(id, run.id))).await;
+    let (mut jobs, mut unknown) = (Vec::new(), HashMap::new());
     for (run, list) in bad.into_iter().zip(lists) {
-        let list = list.unwrap_or_default();
+        let list = match list {
+            Ok(list) => list,
+            Err(error) => {
+                unknown.insert(run.id, short(&error.to_string()));
+                continue;
+            }
+        };
         let one = |state: RunState| list.iter().filter(move |job| job.state == state);
         let broken: Vec<_> = one(RunState::Failure).collect();
         let of_run = if broken.is_empty() {
@@ -326,11 +369,15 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> (Vec<(u64, JobRow)>, usize) {
         } else {
             broken
         };
-        jobs.extend(of_run.into_iter().map(|job| (run, job.clone())));
+        if of_run.is_empty() && failed(run.state) {
+            let why = "none of its jobs failed: its page says more";
+            unknown.insert(run.id, why.to_owned());
+        }
+        jobs.extend(of_run.into_iter().map(|job| (run.id, job.clone())));
     }
     let more = jobs.len().saturating_sub(ROWS);
     let told = jobs.into_iter().take(ROWS).enumerate();
-    let rows = future::join_all(told.map(|(n, (run, job))| async move {
+    let jobs = future::join_all(told.map(|(n, (run, job))| async move {
         let mut row = JobRow {
             name: short(&job.name),
             log: None,
@@ -344,18 +391,25 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> (Vec<(u64, JobRow)>, usize) {
                 Ok(tail) => row.log = Some(log::last_lines(&tail.text, tail.cut)),
                 Err(error) => row.no_log = Some(short(&error.to_string())),
             }
-            row.log = row.log.filter(|text| !text.is_empty());
+            if row.log.take_if(|text| text.is_empty()).is_some() {
+                row.no_log = Some("its log is empty".to_owned());
+            }
         }
         (run, row)
     }))
     .await;
-    (rows, more)
+    Failed {
+        jobs,
+        unknown,
+        more,
+    }
 }
 
 fn run_row(run: Run) -> RunRow {
     let state = match run.state {
         RunState::Queued => "queued",
         RunState::Running => "running",
+        RunState::ActionRequired => "action_required",
         RunState::Success => "success",
         RunState::Failure => "failure",
         RunState::Cancelled => "cancelled",
@@ -368,6 +422,7 @@ fn run_row(run: Run) -> RunRow {
         state: state.to_owned(),
         html_url: run.html_url,
         failed_jobs: Vec::new(),
+        no_jobs: None,
     }
 }
 
@@ -385,10 +440,11 @@ fn check_row(check: Check) -> CheckRow {
         url: check.url,
     };
     // Words can be done without, and half a link leads nowhere.
-    if reply::bytes(&row) > ROW {
+    let is_long = |row: &CheckRow| serde_json::to_string(row).map_or(0, |text| text.len()) > ROW;
+    if is_long(&row) {
         row.description.clear();
     }
-    if reply::bytes(&row) > ROW {
+    if is_long(&row) {
         row.url.clear();
     }
     row
@@ -443,7 +499,7 @@ mod tests {
                 url: "u".repeat(url),
                 ..check(CheckState::Failure)
             });
-            assert!(reply::bytes(&row) <= ROW);
+            assert!(serde_json::to_string(&row).unwrap().len() <= ROW);
             assert_eq!((row.description.chars().count(), row.url.len()), kept);
         }
     }
@@ -462,6 +518,7 @@ mod tests {
             (&[R::Success], &[C::Pending], State::Pending),
             (&[R::Success], &[C::Failure], State::Failure),
             (&[R::Queued], &[C::Success], State::Pending),
+            (&[R::Success, R::ActionRequired], &[], State::Pending),
         ] {
             let items = checks.iter().map(|c| check(*c)).collect();
             let reported = Checks {

@@ -107,6 +107,9 @@ pub struct RunRow {
     pub html_url: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_jobs: Vec<JobRow>,
+    /// Why there are none, though it failed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_jobs: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -171,8 +174,16 @@ impl Tool for WorkflowRunStatus {
         let silent = output
             .runs
             .iter()
-            .find(|run| run.state == "failure" && run.failed_jobs.is_empty())
+            .find(|run| {
+                run.state == "failure" && run.failed_jobs.is_empty() && run.no_jobs.is_none()
+            })
             .filter(|_| output.runs.len() > 1);
+        let held = output.runs.iter().any(|run| run.state == "action_required");
+        let first = if held {
+            "Have the run approved, then wait"
+        } else {
+            "Wait"
+        };
         let see = silent.map(|run| {
             let id = run.id;
             format!("See the failed jobs of another run with workflow_run_status, run_id {id}")
@@ -181,7 +192,7 @@ impl Tool for WorkflowRunStatus {
             .next_if(see.is_some(), see.unwrap_or_default())
             .next_if(
                 state == State::Pending,
-                format!("Wait with workflow_run_status, {asked}wait_seconds 300"),
+                format!("{first} with workflow_run_status, {asked}wait_seconds 300"),
             );
         if let (State::Success, Some(number)) = (state, pr) {
             reply = reply.next(format!(
@@ -230,6 +241,11 @@ impl Tool for WorkflowRunStatus {
             .collect();
         if !rows.is_empty() {
             page.table(&["CHECK", "STATE", "DESCRIPTION"], rows);
+        }
+        for run in &output.runs {
+            if let Some(why) = &run.no_jobs {
+                page.line(&format!("{}: {why}", run.name), Style::Dim);
+            }
         }
         for job in output.runs.iter().flat_map(|run| &run.failed_jobs) {
             page.blank();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CommitOpts, CommitOutcome, ForgeError, GitHub, MadeCommit, MoveRef, Plan, RepoId, Result, Sha,
-    Tip, head_moved,
+    Tip, head_is_another,
 };
 use crate::forge::{github::commit::tree::Present, model::FileChange};
 
@@ -30,8 +30,8 @@ impl GitHub {
         repo: &RepoId,
         opts: &CommitOpts,
     ) -> Result<CommitOutcome> {
-        if opts.expected_head.is_some() {
-            return Err(head_moved(&opts.branch, None));
+        if let Some(expected) = &opts.expected_head {
+            return Err(head_is_another(&opts.branch, expected, None, false));
         }
         if let Some(base) = opts.base_that_is_missing() {
             let what = format!("`{base}` of `{repo}`, which has no commit yet,");

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::forge::{
     ConflictKind, ForgeError, Result,
-    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha, file_in_the_way},
+    model::{CommitOpts, CommitOutcome, FileChange, RepoId, Sha, file_in_the_way, head_is_another},
     rest::Answer,
     turns,
 };
@@ -115,7 +115,8 @@ impl GitHub {
         if let Some(expected) = &opts.expected_head
             && *expected != start.commit
         {
-            return Err(head_moved(&opts.branch, Some(start.commit)));
+            let (branch, now) = (&opts.branch, Some(&start.commit));
+            return Err(head_is_another(branch, expected, now, !start.fresh));
         }
         let base_tree = match &start.tree {
             Some(tree) => tree.clone(),
@@ -140,7 +141,7 @@ impl GitHub {
             .await?;
         match self.publish(repo, &opts.branch, &start, &made.sha.0).await {
             Ok(()) => {}
-            Err(error) if opts.expected_head.is_none() && has_moved(&error) => {
+            Err(error) if opts.expected_head.is_none() && error.has_moved() => {
                 *late = Some(Late { present, error });
                 return Ok(None);
             }
@@ -321,17 +322,6 @@ fn head_moved(branch: &str, current: Option<Sha>) -> ForgeError {
         message: format!("branch `{branch}` has moved and {place}"),
         status: None,
     }
-}
-
-/// The branch is there, with commits that were not seen
-fn has_moved(error: &ForgeError) -> bool {
-    matches!(
-        error,
-        ForgeError::Conflict {
-            kind: ConflictKind::HeadMoved { current: Some(_) },
-            ..
-        }
-    )
 }
 
 /// Whether the same is at each path in both

@@ -80,7 +80,7 @@ impl Plan {
         expect.hold(path, current.map(|c| c.0))?;
         place.nothing_above(path)?;
         if current.is_some_and(|(_, mode)| mode == LINK) {
-            return Err(is_a_link(path));
+            return Err(ForgeError::is_a_link(path));
         }
         let sha = blob_id(content, ObjectFormat::Sha1);
         if current.is_none_or(|(present, _)| *present != sha) {
@@ -129,7 +129,7 @@ impl Plan {
             place.nothing_above(to)?;
         }
         if content.is_some() && mode == LINK {
-            return Err(is_a_link(from));
+            return Err(ForgeError::is_a_link(from));
         }
         self.step(from, mode, Source::Gone);
         let (source, sha) = match content {
@@ -157,14 +157,6 @@ impl Plan {
             path: path.to_owned(),
             sha,
         });
-    }
-}
-
-/// The new text would become where the link points to
-fn is_a_link(path: &str) -> ForgeError {
-    ForgeError::Invalid {
-        message: format!("`{path}` is a symlink, not a file: write to what it points at"),
-        status: None,
     }
 }
 

@@ -40,12 +40,13 @@ async fn runs_are_filtered_and_states_told_apart() {
     };
     fake.json(
         "GET /repos/o/r/actions/runs",
-        &json!({"total_count": 5, "workflow_runs": [
+        &json!({"total_count": 6, "workflow_runs": [
             run(1, "main", "completed", json!("success")),
             run(2, "main", "completed", json!("startup_failure")),
             run(3, "other", "completed", json!("success")),
             run(4, "main", "waiting", Value::Null),
             run(5, "main", "completed", json!("cancelled")),
+            run(6, "main", "completed", json!("action_required")),
         ]}),
     );
     let filter = RunFilter {
@@ -63,7 +64,8 @@ async fn runs_are_filtered_and_states_told_apart() {
             (1, RunState::Success),
             (2, RunState::Failure),
             (4, RunState::Queued),
-            (5, RunState::Cancelled)
+            (5, RunState::Cancelled),
+            (6, RunState::ActionRequired)
         ]
     );
     assert!(fake.calls()[0].contains("branch=main"));
