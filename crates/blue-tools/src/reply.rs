@@ -6,12 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::{ErrorCode, Page, ToolError};
 
+/// Largest result of a call as an MCP client gets it, with everything that is around the answer
+pub const MAX_RESULT: usize = 60_000;
 /// Largest answer, counted as [`bytes`] does
 ///
-/// An MCP client gets it twice, as an object and as that object's text, and shows one of them to its
-/// model. The text is the larger: what is counted is its bytes on the wire, escapes and all, so each
-/// copy is within this, and a whole result within twice that and its envelope.
-pub const MAX_BYTES: usize = 60_000;
+/// A result has it twice, as an object and as that object's text. The text is the larger: its bytes
+/// are counted as they travel, escapes and all, so twice that and an envelope is a whole result.
+pub const MAX_BYTES: usize = (MAX_RESULT - ENVELOPE) / 2;
+/// Room for what is around the two copies
+const ENVELOPE: usize = 500;
 /// Most advice in one answer
 const MAX_STEPS: usize = 5;
 
@@ -168,7 +171,7 @@ mod tests {
     fn advice_is_bounded_and_large_answers_are_refused() {
         let mut reply = Reply::from(Out {
             title: String::new(),
-            rows: vec!["x".repeat(1000); 80],
+            rows: vec!["x".repeat(1000); 40],
         });
         for _ in 0..9 {
             reply = reply.next("Look with repo_status");
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!(reply.next_steps.len(), MAX_STEPS);
         assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
         let cut = fit(&mut reply.result.rows, 10_050);
-        assert_eq!((reply.result.rows.len(), cut), (10, 70));
+        assert_eq!((reply.result.rows.len(), cut), (10, 30));
         assert!(reply.json().is_ok());
     }
 

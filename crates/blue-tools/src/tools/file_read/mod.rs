@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, charset, path,
+    reply,
 };
 
 /// Largest file that is fetched to be shown in parts
@@ -17,9 +18,9 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 /// Largest file that goes to a file or a program as it is: as much as one answer of a forge may have
 const LARGEST_WHOLE: u64 = 64 * 1024 * 1024;
 /// Largest binary file that is sent whole
-const LARGEST_BINARY: usize = 32 * 1024;
+const LARGEST_BINARY: usize = 20 * 1024;
 /// Room for the text in one answer, as JSON
-const ROOM: usize = 56_000;
+const ROOM: usize = reply::MAX_BYTES - 2_000;
 
 #[derive(Debug)]
 pub struct FileRead;

@@ -213,15 +213,20 @@ async fn a_call_is_answered_as_object_and_as_text() {
 #[tokio::test]
 async fn an_answer_is_measured_as_it_travels() {
     let mut wire = Wire::open(false);
-    // In the text each of them is three characters, and on the wire four.
-    let answer = wire.ask(&call(1, "quotes", "14900")).await;
-    let result = &answer["result"];
-    for copy in [&result["content"][0]["text"], &result["structuredContent"]] {
-        let size = copy.to_string().len();
-        assert!(size > 29_000 && size <= 60_002, "{size}");
+    // One is two bytes in the object, and four in its text.
+    for message in [
+        call(1, "quotes", "7400"),
+        modern(1, "tools/call", call(1, "quotes", "7400")["params"].clone()),
+    ] {
+        let answer = wire.ask(&message).await;
+        let size = answer["result"].to_string().len();
+        assert!(size > 44_000 && size <= 60_000, "{size}");
     }
-    assert!(answer.to_string().len() <= 122_000);
-    let error = error_of(&wire.ask(&call(2, "quotes", "15100")).await["result"]);
+    // Without them both copies are of one size.
+    let answer = wire.ask(&call(1, "plain", "29600")).await;
+    let size = answer["result"].to_string().len();
+    assert!(size > 59_000 && size <= 60_000, "{size}");
+    let error = error_of(&wire.ask(&call(2, "quotes", "7500")).await["result"]);
     assert_eq!(error["code"], "too_large");
     wire.end().await;
 }
