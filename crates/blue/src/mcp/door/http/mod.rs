@@ -290,8 +290,8 @@ fn twice(headers: &HeaderMap) -> Option<&str> {
 
 /// The answer to a body that cannot be read to its end
 fn broken(error: &axum::Error) -> Response {
-    let source = std::error::Error::source(error);
-    if source.is_some_and(|source| source.is::<LengthLimitError>()) {
+    let limit = std::error::Error::source(error).and_then(|e| e.downcast_ref::<LengthLimitError>());
+    if limit.is_some() {
         let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
     }
