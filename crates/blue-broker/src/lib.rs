@@ -30,5 +30,6 @@ pub use admin::{Admin, AdminError, ClientLine, EventLine, GrantLine, Rotated, Us
 pub use backend::{Backend, Caller, Ended, Refused};
 pub use broker::{Broker, Build, Parts, StartError};
 pub use crypto::KeyFileError;
+pub use http::{HEAD, serve};
 pub use rng::{Rng, SystemRng};
 pub use store::StoreError;

@@ -1,6 +1,6 @@
 //! Values that must never be shown
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// A token or password: no `Display`, and a `Debug` that tells nothing
 #[derive(Clone, PartialEq, Eq)]
@@ -20,6 +20,21 @@ impl Secret {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// The mode of a file that is not for its owner alone, where systems have modes
+pub fn open_to_others(file: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = file.metadata().ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
     }
 }
 

@@ -6,11 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::{ErrorCode, Page, ToolError};
 
+/// Largest result of a call as an MCP client gets it, with everything that is around the answer
+pub const MAX_RESULT: usize = 60_000;
 /// Largest answer, counted as [`bytes`] does
 ///
-/// An MCP client gets it twice, as an object and as that object's text: what is counted is both, so
-/// that the result with its envelope is within 60,000 bytes on the wire.
-pub const MAX_BYTES: usize = 59_500;
+/// A result has it twice, as an object and as that object's text; both count, as they travel.
+pub const MAX_BYTES: usize = MAX_RESULT - ENVELOPE;
+/// Room for what is around the two copies
+const ENVELOPE: usize = 500;
 /// Most advice in one answer
 const MAX_STEPS: usize = 5;
 
@@ -168,7 +171,7 @@ mod tests {
     fn advice_is_bounded_and_large_answers_are_refused() {
         let mut reply = Reply::from(Out {
             title: String::new(),
-            rows: vec!["x".repeat(1000); 80],
+            rows: vec!["x".repeat(1000); 40],
         });
         for _ in 0..9 {
             reply = reply.next("Look with repo_status");
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!(reply.next_steps.len(), MAX_STEPS);
         assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
         let cut = fit(&mut reply.result.rows, 20_100);
-        assert_eq!((reply.result.rows.len(), cut), (10, 70));
+        assert_eq!((reply.result.rows.len(), cut), (10, 30));
         assert!(reply.json().is_ok());
     }
 

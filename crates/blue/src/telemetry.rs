@@ -29,8 +29,9 @@ pub(crate) fn init(
 ) -> Result<(), ToolError> {
     let asked = level(verbose).or(match unasked {
         Unasked::Nothing => None,
-        Unasked::Warnings => Some("warn"),
-        Unasked::Service => Some("warn,blue=info,blue_broker=info"),
+        // What the protocol's library warns of are mistakes of clients, and calls that they call off.
+        Unasked::Warnings => Some("warn,rmcp=off"),
+        Unasked::Service => Some("warn,rmcp=off,blue=info,blue_broker=info"),
     });
     let Some(wanted) = env.log().or_else(|| asked.map(str::to_owned)) else {
         return Ok(());

@@ -73,14 +73,7 @@ impl KeyFile {
 
     /// The mode of a file that is not for its owner alone, where systems have modes
     pub fn open_to_others(&self) -> Option<u32> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = self.path().metadata().ok()?.permissions().mode() & 0o777;
-            (mode & 0o077 != 0).then_some(mode)
-        }
-        #[cfg(not(unix))]
-        None
+        blue_core::secret::open_to_others(self.path())
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use caller::counted;
 pub(crate) use error_page::{ErrorPage, page, page_with_head};
 pub(crate) use health::Seen;
 pub(crate) use request::RequestId;
-pub(crate) use serve::{HEAD, serve};
+pub use serve::{HEAD, serve};
 
 use crate::{
     app::App,

@@ -17,15 +17,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Longest that a client may take to send the head of a request, and to send the next one
-pub(crate) const HEAD: Duration = Duration::from_secs(30);
+pub const HEAD: Duration = Duration::from_secs(30);
 
 /// Answer until `stop`, then let what runs come to its end; dropped, it cuts everything off
-pub(crate) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    head: Duration,
-    stop: CancellationToken,
-) {
+pub async fn serve(listener: TcpListener, router: Router, head: Duration, stop: CancellationToken) {
     let mut open = JoinSet::new();
     loop {
         let taken = tokio::select! {

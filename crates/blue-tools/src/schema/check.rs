@@ -233,8 +233,10 @@ fn unknown(tool: &str, path: &str, name: &str, schema: &Map<String, Value>) -> T
         Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     };
+    // To compare is slow, and no real name is long.
     let nearest = names
         .iter()
+        .filter(|_| name.len() <= 100)
         .map(|real| (strsim::jaro_winkler(name, real), *real))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0));

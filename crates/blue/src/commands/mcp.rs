@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use blue_core::secret::Secret;
+use blue_core::secret::{Secret, open_to_others};
 use blue_tools::{ErrorCode, ToolError, tools};
 use clap::ValueHint;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Listen here instead of stdin; this machine only, unless there is a token
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
     http: Option<Listen>,
-    /// File with the token that HTTP clients must send as `Authorization: Bearer`
+    /// File with the token that HTTP clients must send as `Authorization: Bearer`, read at the start
     #[arg(long, value_name = "FILE", requires = "http")]
     bearer_file: Option<PathBuf>,
     #[command(flatten)]
@@ -144,11 +144,11 @@ async fn on_http(
 
     let stop = CancellationToken::new();
     let router = mcp::service(toolbox, move |_| Ok(calls.clone()), guard, stop.clone());
-    let served =
-        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let mut served = std::pin::pin!(served.into_future());
+    // As the broker does: whoever has no token must not hold connections either.
+    let served = blue_broker::serve(listener, router, blue_broker::HEAD, stop.clone());
+    let mut served = std::pin::pin!(served);
     tokio::select! {
-        ended = &mut served => return ended.map_err(|source| failed(source).into()),
+        () = &mut served => return Ok(()),
         () = asked.stop() => stop.cancel(),
     }
     // Whoever keeps a connection open does not keep the program.
@@ -168,6 +168,12 @@ fn bearer(cx: &Cx, file: &PathBuf) -> Result<Secret, ToolError> {
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(
             wrong("holds no token").with_hint("write one line of letters and digits into it")
+        );
+    }
+    if let Some(mode) = open_to_others(&file) {
+        let name = file.display();
+        tracing::warn!(
+            "--bearer-file: others on this machine can read `{name}` (mode {mode:o}): `chmod 600` it"
         );
     }
     Ok(Secret::new(token))

@@ -17,6 +17,8 @@ use rmcp::{
     },
     service::RequestContext,
 };
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::{Toolbox, call};
 
@@ -61,6 +63,15 @@ impl Server {
         let mut meta = MetaObject::new();
         meta.insert(SERVER_INFO.to_owned(), about);
         Some(meta)
+    }
+}
+
+/// What is wrong with parameters, in one line
+fn unreadable<T: DeserializeOwned>(params: Value) -> String {
+    let params = if params.is_null() { json!({}) } else { params };
+    match serde_json::from_value::<T>(params) {
+        Err(error) => blue_core::text::clean_line(&error.to_string()),
+        Ok(_) => "one of them has a wrong type".to_owned(),
     }
 }
 
@@ -142,15 +153,18 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
-        let known = match method.as_str() {
-            "tools/call" | "tools/list" => true,
+        let (method, params) = (request.method, request.params.unwrap_or_default());
+        let why = match method.as_str() {
+            "tools/call" => Some(unreadable::<CallToolRequestParams>(params)),
+            "tools/list" => Some(unreadable::<PaginatedRequestParams>(params)),
             // Requests that carry their version begin nothing.
-            "initialize" => context.meta.protocol_version().is_none(),
-            _ => false,
+            "initialize" if context.meta.protocol_version().is_none() => {
+                Some(unreadable::<InitializeRequestParams>(params))
+            }
+            _ => None,
         };
-        if known {
-            let message = format!("the parameters of `{method}` cannot be read");
+        if let Some(why) = why {
+            let message = format!("the parameters of `{method}` cannot be read: {why}");
             return Err(ErrorData::invalid_params(message, None));
         }
         // Long enough for every method that there is.

@@ -150,6 +150,10 @@ fn known(flag: &str, what: &str, words: &[String], real: &BTreeSet<&str>) -> Res
 
 /// The one that was probably meant
 fn nearest<'a>(word: &str, real: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // To compare is slow, and nothing real is long.
+    if word.len() > 100 {
+        return None;
+    }
     let word = word.replace('-', "_").to_lowercase();
     let near = real.map(|name| (strsim::jaro_winkler(&word, name), name));
     let best = near.max_by(|a, b| a.0.total_cmp(&b.0))?;

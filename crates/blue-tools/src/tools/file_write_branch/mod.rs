@@ -27,7 +27,7 @@ const AT_ONCE: usize = 6;
 /// The default branch, by the one name that every forge has for it
 const DEFAULT: &str = "HEAD";
 /// Room for the rows of an answer
-const ROOM: usize = 50_000;
+const ROOM: usize = reply::MAX_BYTES - 4_000;
 
 #[derive(Debug)]
 pub struct FileWriteBranch;

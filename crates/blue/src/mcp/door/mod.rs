@@ -2,6 +2,7 @@
 
 mod batch;
 pub(crate) mod http;
+mod ids;
 mod lines;
 pub(crate) mod stdio;
 mod wire;

@@ -1,7 +1,7 @@
 //! One client on stdin and stdout, a message on each line
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::VecDeque,
     io,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     batch::Batches,
+    ids::Ids,
     lines::{Line, Lines},
     wire::{self, Incoming, Refusal},
 };
@@ -66,8 +67,7 @@ struct Stdio<R> {
     /// What was read but not yet passed on
     queue: VecDeque<ClientJsonRpcMessage>,
     batches: Arc<Mutex<Batches>>,
-    /// Requests that are not answered yet
-    open: HashSet<RequestId>,
+    ids: Ids,
     /// What `initialize` agreed on
     version: Arc<Mutex<Option<ProtocolVersion>>>,
     out: Option<mpsc::UnboundedSender<Out>>,
@@ -93,7 +93,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
             lines: Lines::new(input, super::MAX_MESSAGE),
             queue: VecDeque::new(),
             batches: Arc::default(),
-            open: HashSet::new(),
+            ids: Ids::default(),
             version: Arc::default(),
             out: Some(out),
             // Reading can be given up half-way, writing cannot: so that is a task of its own.
@@ -120,13 +120,15 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
         match wire::read(line) {
             Err(error) => self.refuse(error),
-            Ok(Incoming::One(value)) => match wire::message(value) {
-                Ok(message) => match self.enter(&message) {
-                    Ok(()) => self.pass_on(message),
-                    Err(error) => self.refuse(error),
-                },
-                Err(error) => self.refuse(error),
-            },
+            Ok(Incoming::One(value)) => {
+                let asks = !wire::is_notification(&value);
+                let message = wire::message(value).and_then(|message| self.enter(message));
+                match message {
+                    Ok(message) => self.pass_on(message),
+                    Err(error) if asks => self.refuse(error),
+                    Err(error) => overheard(&error),
+                }
+            }
             Ok(Incoming::Batch(items)) => self.take_batch(items),
         }
     }
@@ -140,18 +142,16 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         let (mut waiting, mut answers) = (Vec::new(), Vec::new());
         let mut messages = Vec::new();
         for item in items {
-            let message = batched(item).and_then(|message| {
-                self.enter(&message)?;
-                Ok(message)
-            });
-            match message {
+            let asks = !wire::is_notification(&item);
+            match batched(item).and_then(|message| self.enter(message)) {
                 Ok(message) => {
                     if let JsonRpcMessage::Request(request) = &message {
                         waiting.push(request.id.clone());
                     }
                     messages.push(message);
                 }
-                Err(error) => answers.push(text(&error.message())),
+                Err(error) if asks => answers.push(text(&error.message())),
+                Err(error) => overheard(&error),
             }
         }
         let whole = lock(&self.batches).open(waiting, answers);
@@ -163,34 +163,44 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
     }
 
-    /// Keep the id of a request; with two of the same one nobody knows which is answered or called off
-    fn enter(&mut self, message: &ClientJsonRpcMessage) -> Result<(), Refusal> {
-        let JsonRpcMessage::Request(request) = message else {
-            return Ok(());
-        };
-        if self.open.insert(request.id.clone()) {
-            return Ok(());
+    /// Give a request an id of ours; with two of theirs nobody knows which is answered or called off
+    fn enter(
+        &mut self,
+        mut message: ClientJsonRpcMessage,
+    ) -> Result<ClientJsonRpcMessage, Refusal> {
+        if let JsonRpcMessage::Request(request) = &mut message {
+            request.id = self.ids.enter(&request.id).ok_or_else(|| {
+                wire::invalid(
+                    Some(request.id.clone()),
+                    "a request with this id is not answered yet; the second one was not carried out",
+                )
+            })?;
         }
-        Err(wire::invalid(
-            Some(request.id.clone()),
-            "a request with this id is not answered yet; the second one was not carried out",
-        ))
+        Ok(message)
     }
 
-    fn pass_on(&mut self, message: ClientJsonRpcMessage) {
-        if let JsonRpcMessage::Notification(told) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
-            && let Some(id) = &cancelled.params.request_id
+    fn pass_on(&mut self, mut message: ClientJsonRpcMessage) {
+        if let JsonRpcMessage::Notification(told) = &mut message
+            && let ClientNotification::CancelledNotification(cancelled) = &mut told.notification
+            && let Some(id) = &mut cancelled.params.request_id
         {
+            let Some(ours) = self.ids.call_off(id) else {
+                return;
+            };
             // No answer will come for it.
-            self.open.remove(id);
-            let whole = lock(&self.batches).add(id, None);
+            let whole = lock(&self.batches).add(&ours, None);
             if let Some(whole) = whole {
                 self.put(whole, None);
             }
+            *id = ours;
         }
         self.queue.push_back(message);
     }
+}
+
+/// A notification has no answer, whatever is wrong with it
+fn overheard(error: &Refusal) {
+    tracing::debug!(?error, "a notification cannot be read");
 }
 
 /// A message of a batch; connections do not begin inside of one
@@ -211,24 +221,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         if let JsonRpcMessage::Response(response) = &message
             && let ServerResult::InitializeResult(result) = &response.result
         {
             *lock(&self.version) = Some(result.protocol_version.clone());
         }
-        let line = text(&message);
-        if let Some(id) = answered(&message) {
-            self.open.remove(id);
-        }
-        let mut batches = lock(&self.batches);
-        let line = match answered(&message) {
-            Some(id) if batches.has(id) => batches.add(id, Some(line)),
-            _ => Some(line),
-        };
-        drop(batches);
-        let told = line.map(|line| {
+        let told = self.line(&mut message).map(|line| {
             let (written, told) = oneshot::channel();
             self.put(line, Some(written));
             told
@@ -278,15 +278,33 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
     }
 }
 
+impl<R> Stdio<R> {
+    /// What is written for a message: nothing for an answer that nobody waits for, or not yet
+    fn line(&mut self, message: &mut ServerJsonRpcMessage) -> Option<String> {
+        let Some(id) = answered(message) else {
+            return Some(text(message));
+        };
+        let ours = std::mem::replace(id, RequestId::Number(0));
+        *id = self.ids.answer(&ours)?;
+        let line = text(message);
+        let mut batches = lock(&self.batches);
+        if batches.has(&ours) {
+            batches.add(&ours, Some(line))
+        } else {
+            Some(line)
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The id that a message answers
-fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+fn answered(message: &mut ServerJsonRpcMessage) -> Option<&mut RequestId> {
     match message {
-        JsonRpcMessage::Response(response) => Some(&response.id),
-        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Response(response) => Some(&mut response.id),
+        JsonRpcMessage::Error(error) => error.id.as_mut(),
         _ => None,
     }
 }

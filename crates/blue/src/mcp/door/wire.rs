@@ -15,6 +15,8 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 pub(super) const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 /// Where HTTP headers differ from the message, or from themselves
 const HEADER_MISMATCH: i32 = -32020;
+/// Longest name of a revision; those that exist have ten characters
+const MAX_VERSION: usize = 100;
 /// Most messages in one batch
 const MAX_BATCH: usize = 100;
 
@@ -76,11 +78,21 @@ pub(super) fn check_batch(items: &[Value], allowed: bool) -> Result<(), Refusal>
     }
 }
 
+/// Whether a message tells something and waits for no answer, however wrong it may be otherwise
+pub(super) fn is_notification(value: &Value) -> bool {
+    let plain = value.get("jsonrpc").is_some_and(|version| version == "2.0");
+    plain && method(value).is_some() && value.get("id").is_none()
+}
+
 /// Read one message
-pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, Refusal> {
-    let Value::Object(fields) = &value else {
+pub(super) fn message(mut value: Value) -> Result<ClientJsonRpcMessage, Refusal> {
+    let Value::Object(fields) = &mut value else {
         return Err(invalid(None, "a message is a JSON object"));
     };
+    // Some clients send null for what they leave out.
+    if fields.get("params").is_some_and(Value::is_null) {
+        fields.remove("params");
+    }
     let id = id(fields)?;
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid(id, "`jsonrpc` must be \"2.0\""));
@@ -108,8 +120,10 @@ pub(super) fn message(value: Value) -> Result<ClientJsonRpcMessage, Refusal> {
 /// A message says its revision as a text, and the first one of the newest revision must
 fn check_version(value: &Value, id: Option<&RequestId>) -> Result<(), Refusal> {
     let message = match value.pointer(VERSION) {
-        Some(Value::String(_)) => return Ok(()),
-        Some(_) => "`io.modelcontextprotocol/protocolVersion` in `_meta` must be a string",
+        Some(Value::String(version)) if version.len() <= MAX_VERSION => return Ok(()),
+        Some(_) => {
+            "`io.modelcontextprotocol/protocolVersion` in `_meta` must be a string like 2026-07-28"
+        }
         None if method(value) == Some("server/discover") => {
             "`server/discover` needs `io.modelcontextprotocol/protocolVersion` in `_meta`"
         }
@@ -225,6 +239,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
             "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}",
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         ] {
             let Ok(Incoming::One(value)) = read(text.as_bytes()) else {

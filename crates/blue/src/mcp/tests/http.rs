@@ -59,7 +59,10 @@ async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Tcp
     for (name, value) in all {
         write!(head, "{name}: {value}\r\n").unwrap();
     }
-    write!(head, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    if !headers.iter().any(|(name, _)| *name == "Transfer-Encoding") {
+        write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
+    }
+    write!(head, "\r\n{body}").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
@@ -207,6 +210,14 @@ async fn mistakes_get_the_status_and_the_code_they_have() {
         assert_eq!(answer.json()["error"]["code"], code, "{body}");
         assert!(answer.head.contains("content-type: application/json"));
     }
+    let whole = request(1, "ping", json!({})).to_string();
+    let half = [("Transfer-Encoding", "chunked")];
+    let answer = post(address, &half, "zz\r\n").await;
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let null = whole.replace("{}", "null");
+    assert_eq!(post(address, &[], &null).await.status, 200);
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#;
+    assert_eq!(post(address, &[], note).await.status, 202);
     let bare = request(1, "server/discover", json!({})).to_string();
     let answer = post(address, &[], &bare).await;
     assert_eq!(
@@ -349,6 +360,13 @@ async fn there_is_one_way_in() {
         assert!(answer.starts_with("HTTP/1.1 405"), "{method}: {answer}");
         assert!(answer.to_lowercase().contains("allow: post"), "{answer}");
     }
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let text = "GET /sse HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(answer.ends_with("MCP is served at /mcp\n"), "{answer}");
 }
 
 #[tokio::test]

@@ -77,6 +77,7 @@ impl Tool for Probe {
         let said = match input.what.as_str() {
             "panic" => panic!("on purpose"),
             "big" => "x".repeat(100_000),
+            "plain" => "x".repeat(input.key.parse().unwrap_or_default()),
             "quotes" => "\"".repeat(input.key.parse().unwrap_or_default()),
             "wait" => {
                 let _over = Mark(input.key.clone());

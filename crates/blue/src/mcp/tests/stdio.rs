@@ -71,6 +71,13 @@ async fn what_comes_before_the_handshake_ends_nothing() {
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
         .await;
     wire.send(&cancel(99)).await;
+    // Some clients write null for nothing; and whatever is wrong with a notification, it has no answer.
+    let note =
+        |params| json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": params});
+    wire.send(&note(Value::Null)).await;
+    wire.send(&note(json!([]))).await;
+    let answer = wire.ask(&request(4, "tools/list", Value::Null)).await;
+    assert!(answer["result"]["tools"].is_array(), "{answer}");
     wire.line("").await;
     wire.line("garbage").await;
     assert_eq!(wire.next().await["error"]["code"], -32700);
@@ -80,6 +87,11 @@ async fn what_comes_before_the_handshake_ends_nothing() {
         (&answer["error"]["code"], &answer["id"]),
         (&json!(-32600), &json!(5))
     );
+    let bare = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
+    let error = wire.ask(&request(1, "initialize", bare)).await["error"].clone();
+    assert_eq!(error["code"], -32602);
+    let said = error["message"].as_str().unwrap();
+    assert!(said.ends_with("missing field `clientInfo`"), "{said}");
     let answer = wire.ask(&initialize(1, "2025-06-18")).await;
     assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answer["result"]["serverInfo"]["name"], "blue");
@@ -189,6 +201,11 @@ async fn a_call_is_answered_as_object_and_as_text() {
             .ends_with("did you mean `probe_run`?")
     );
 
+    // Comparing takes time, and this is nothing that was mistyped.
+    long["params"]["name"] = json!(format!("probe_run{}", "x".repeat(200)));
+    let error = wire.ask(&long).await["error"].clone();
+    assert!(!error["message"].as_str().unwrap().contains("did you mean"));
+
     let bad = request(
         3,
         "tools/call",
@@ -213,9 +230,18 @@ async fn a_call_is_answered_as_object_and_as_text() {
 #[tokio::test]
 async fn an_answer_is_measured_as_it_travels() {
     let mut wire = Wire::open(false);
-    // Each of them is two characters in the object, and four in its text.
-    let answer = wire.ask(&call(1, "quotes", "9850")).await;
-    let size = answer.to_string().len();
+    // One is two bytes in the object, and four in its text.
+    for message in [
+        call(1, "quotes", "9850"),
+        modern(1, "tools/call", call(1, "quotes", "9850")["params"].clone()),
+    ] {
+        let answer = wire.ask(&message).await;
+        let size = answer["result"].to_string().len();
+        assert!(size > 59_000 && size <= 60_000, "{size}");
+    }
+    // Without them both copies are of one size.
+    let answer = wire.ask(&call(1, "plain", "29600")).await;
+    let size = answer["result"].to_string().len();
     assert!(size > 59_000 && size <= 60_000, "{size}");
     let error = error_of(&wire.ask(&call(2, "quotes", "9950")).await["result"]);
     assert_eq!(error["code"], "too_large");
@@ -339,6 +365,16 @@ async fn an_id_is_of_one_request_at_a_time() {
     assert!(!probe::begun("second-of-20"));
     wire.send(&cancel(20)).await;
     until("it is dropped", || probe::gone("first-of-20")).await;
+    // The end of a call that is called off is not taken for that of the next with its id.
+    for _ in 0..20 {
+        wire.send(&call(20, "wait", "again-20")).await;
+        wire.send(&cancel(20)).await;
+        let answer = wire.ask(&call(20, "hello", "")).await;
+        assert_eq!(
+            answer["result"]["structuredContent"]["said"], "hello",
+            "{answer}"
+        );
+    }
     // What was answered or called off leaves its id to others.
     for _ in 0..2 {
         let answer = wire.ask(&call(20, "hello", "")).await;

@@ -71,3 +71,21 @@ fn a_token_from_a_file_is_asked_for() {
     let wrong = "Authorization: Bearer other\r\n";
     assert!(ping(&address, wrong).starts_with("HTTP/1.1 401"));
 }
+
+#[test]
+#[cfg(unix)]
+fn a_token_that_others_can_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let blue = Blue::new();
+    let file = blue.home().join("token");
+    std::fs::write(&file, "s3cret\n").unwrap();
+    for (mode, warned) in [(0o644, true), (0o640, true), (0o600, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        // No machine has this address: it ends where it would begin to listen.
+        let ran = blue.run(&["mcp", "--http", "192.0.2.1:9", "--bearer-file", "token"]);
+        assert_eq!(ran.code, Some(1), "{ran}");
+        assert_eq!(ran.stderr.contains("chmod 600"), warned, "{mode:o}: {ran}");
+        assert!(!ran.stderr.contains("s3cret"), "{ran}");
+    }
+}

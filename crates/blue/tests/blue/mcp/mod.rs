@@ -25,11 +25,15 @@ struct Server {
 
 impl Server {
     fn start(blue: &Blue, args: &[&str]) -> Self {
+        Self::start_logging(blue, args, Stdio::null())
+    }
+
+    fn start_logging(blue: &Blue, args: &[&str], log: Stdio) -> Self {
         let mut child = blue
             .command(&[&["mcp"], args].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let input = child.stdin.take();

@@ -59,7 +59,9 @@ fn a_call_that_is_called_off_leaves_the_forge_alone() {
     let forge = Forge::start();
     let blue = forge.for_client();
     forge.hold("*/branches*");
-    let mut server = Server::start(&blue, &[]);
+    let log = blue.home().join("log");
+    let stderr = std::fs::File::create(&log).unwrap().into();
+    let mut server = Server::start_logging(&blue, &[], stderr);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": branches()});
     server.send(&call);
     forge.holds();
@@ -76,6 +78,8 @@ fn a_call_that_is_called_off_leaves_the_forge_alone() {
     );
     drop(server.input.take());
     assert_eq!(server.ended().code(), Some(0));
+    // Nothing of this is worth a warning.
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "");
 }
 
 #[test]

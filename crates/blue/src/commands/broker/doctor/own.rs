@@ -1,12 +1,11 @@
 //! What the broker keeps on its own machine: rows and keys
 
-use std::path::Path;
-
 use blue_broker::{
     AdminError, KeyFileError,
     config::{Config, Database, KeyFile},
     key_ids,
 };
+use blue_core::secret::open_to_others;
 
 use super::Check;
 use crate::commands::broker::admin;
@@ -122,9 +121,4 @@ pub(super) fn key_file(config: &Config, needed: &[String]) -> Check {
         ),
         None => Check::ok(NAME, format!("`{shown}`, for its owner only")),
     }
-}
-
-/// The mode of a file that is not for its owner alone
-fn open_to_others(path: &Path) -> Option<u32> {
-    KeyFile::Named(path.to_owned()).open_to_others()
 }

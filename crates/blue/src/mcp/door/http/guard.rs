@@ -94,21 +94,32 @@ impl Guard {
     }
 }
 
-/// The name that the client called, without its port
+/// The name that the client called, without its port; none if it called two
 fn host(parts: &Parts) -> Option<String> {
-    let named = parts.headers.get(header::HOST);
-    let authority = match named {
-        Some(host) => host.to_str().ok()?.parse::<Authority>().ok()?,
-        None => parts.uri.authority()?.clone(),
+    let header = match parts.headers.get(header::HOST) {
+        Some(host) => Some(name(&host.to_str().ok()?.parse().ok()?)?),
+        None => None,
     };
-    Some(authority.host().to_lowercase())
+    // A request may name it in its first line, too, and that is the one that counts.
+    let line = match parts.uri.authority() {
+        Some(authority) => Some(name(authority)?),
+        None => None,
+    };
+    match (line, header) {
+        (Some(line), Some(header)) if line != header => None,
+        (line, header) => line.or(header),
+    }
+}
+
+fn name(authority: &Authority) -> Option<String> {
+    let user = authority.as_str().contains('@');
+    (!user).then(|| authority.host().to_lowercase())
 }
 
 fn origin_host(origin: &str) -> Option<String> {
     let uri: Uri = origin.parse().ok()?;
     let web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let host = uri.host().filter(|_| web)?;
-    Some(host.to_lowercase())
+    name(uri.authority().filter(|_| web)?)
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -204,10 +215,28 @@ mod tests {
             "",
             "a b",
             "127.0.0.1.nip.io",
+            "evil.org@localhost",
         ] {
             assert_eq!(host(bad), Err(Refusal::Host), "{bad}");
         }
         assert_eq!(checked(&guard, &[]), Err(Refusal::Host));
+
+        let line = |uri: &str, host: Option<&str>| {
+            let mut request = http::Request::builder().uri(uri);
+            if let Some(host) = host {
+                request = request.header("host", host);
+            }
+            guard.check(&request.body(()).unwrap().into_parts().0)
+        };
+        assert_eq!(line("http://localhost:3/mcp", None), Ok(()));
+        assert_eq!(line("http://localhost:3/mcp", Some("localhost:3")), Ok(()));
+        for (uri, host) in [
+            ("http://evil.org/mcp", Some("localhost")),
+            ("http://localhost/mcp", Some("evil.org")),
+            ("http://evil.org/mcp", None),
+        ] {
+            assert_eq!(line(uri, host), Err(Refusal::Host), "{uri} {host:?}");
+        }
     }
 
     #[test]
@@ -228,6 +257,7 @@ mod tests {
             "file://localhost",
             "localhost",
             "http://localhost.evil.org",
+            "http://evil.org@localhost",
         ] {
             assert_eq!(origin(bad), Err(Refusal::Origin), "{bad}");
         }

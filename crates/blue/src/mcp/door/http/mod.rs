@@ -7,7 +7,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
-use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, combinators::BoxBody};
 use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage},
@@ -68,7 +68,9 @@ where
         let door = Arc::clone(&door);
         async move { door.answer(request).await }
     };
-    Router::new().route(PATH, any(answer))
+    Router::new()
+        .route(PATH, any(answer))
+        .fallback(|| async { (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")) })
 }
 
 /// Answers every request that it is given, wherever that was sent to
@@ -127,10 +129,7 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         let read = axum::body::to_bytes(body, super::MAX_MESSAGE);
         let body = match tokio::time::timeout(PATIENCE, read).await {
             Ok(Ok(body)) => body,
-            Ok(Err(_)) => {
-                let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
-                return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
-            }
+            Ok(Err(error)) => return broken(&error),
             Err(_) => return respond(StatusCode::REQUEST_TIMEOUT, Body::empty()),
         };
         match wire::read(&body) {
@@ -213,7 +212,8 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
             meta.remove("progressToken");
         }
         if let Err(error) = wire::message(item.clone()) {
-            return Some(error.json());
+            // What only tells something has no answer, whatever is wrong with it.
+            return (!wire::is_notification(&item)).then(|| error.json());
         }
         let body = Bytes::from(item.to_string());
         let answer = self.one(parts.clone(), item, body).await;
@@ -286,6 +286,17 @@ fn twice(headers: &HeaderMap) -> Option<&str> {
         .keys()
         .map(HeaderName::as_str)
         .find(|name| name.starts_with("mcp-") && headers.get_all(*name).iter().count() > 1)
+}
+
+/// The answer to a body that cannot be read to its end
+fn broken(error: &axum::Error) -> Response {
+    let limit = std::error::Error::source(error).and_then(|e| e.downcast_ref::<LengthLimitError>());
+    if limit.is_some() {
+        let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
+    }
+    let error = wire::invalid(None, "the message ends before its end");
+    refuse(StatusCode::BAD_REQUEST, &error)
 }
 
 fn refuse(status: StatusCode, error: &Refusal) -> Response {
