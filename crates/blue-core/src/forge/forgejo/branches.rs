@@ -174,7 +174,7 @@ impl Forgejo {
                 Err(ForgeError::Forbidden {
                     host: self.rest.host().clone(),
                     message: if said.is_empty() {
-                        format!("branch `{name}` may not be created: its name is protected")
+                        format!("branch `{name}` cannot be created: its name is protected")
                     } else {
                         said
                     },
