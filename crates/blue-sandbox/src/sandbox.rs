@@ -15,7 +15,7 @@ use crate::{
     app::{App, Parts},
     background,
     config::{Config, Flavor, UserInfo},
-    recovery, routes, seed,
+    git, recovery, routes, seed,
     store::{Store, users},
 };
 
@@ -29,6 +29,10 @@ const LOCK_PAUSE: Duration = Duration::from_millis(25);
 pub enum Error {
     #[error("cannot use the folder `{dir}`")]
     Dir { dir: PathBuf, source: io::Error },
+    #[error("cannot make a temporary folder")]
+    Temporary(#[source] io::Error),
+    #[error("git cannot be used: {0}")]
+    Git(String),
     #[error("another sandbox runs on the folder `{0}`")]
     InUse(PathBuf),
     #[error("cannot listen on `{address}`")]
@@ -142,6 +146,7 @@ impl Sandbox {
 }
 
 fn prepare(app: &App, seed: &crate::config::Seed) -> Result<Vec<UserInfo>, Error> {
+    git::check().map_err(Error::Git)?;
     recovery::run(app).map_err(|error| Error::Recovery(error.into()))?;
     let mut made = app.store.read(users::handed_out)?;
     if made.is_empty() {
@@ -162,12 +167,9 @@ fn folder(dir: Option<PathBuf>) -> Result<(PathBuf, Option<tempfile::TempDir>), 
         (dir, None)
     } else {
         let temporary = tempfile::Builder::new()
-            .prefix("sandbox-")
+            .prefix("blue-sandbox-")
             .tempdir()
-            .map_err(|source| Error::Dir {
-                dir: PathBuf::new(),
-                source,
-            })?;
+            .map_err(Error::Temporary)?;
         (temporary.path().to_owned(), Some(temporary))
     };
     fs::create_dir_all(dir.join("repos"))

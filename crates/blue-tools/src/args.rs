@@ -24,7 +24,7 @@ pub struct RepoArgs {
     #[arg(long)]
     #[schemars(skip)]
     pub host: Option<String>,
-    /// All of these at once, or its URL
+    /// All three at once, or the URL of the repository
     #[arg(
         short = 'R',
         long = "repo",
@@ -108,6 +108,9 @@ impl RepoArgs {
     }
 }
 
+/// Seconds that one call waits at most
+pub(crate) const LONGEST_WAIT: u32 = 300;
+
 /// Most rows in one answer; no forge gives more in one page
 const MOST_ROWS: u32 = 100;
 
@@ -116,6 +119,15 @@ pub(crate) fn page(typed: &str) -> Result<u32, String> {
     match typed.parse() {
         Ok(0) => Err("pages are counted from 1".to_owned()),
         Ok(page) => Ok(page),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// `--wait` on the command line
+pub(crate) fn wait<T: From<u32>>(typed: &str) -> Result<T, String> {
+    match typed.parse::<u32>() {
+        Ok(seconds) if seconds <= LONGEST_WAIT => Ok(seconds.into()),
+        Ok(_) => Err(format!("it must be at most {LONGEST_WAIT}")),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -42,7 +42,7 @@ pub struct Progress {
 }
 
 type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
-type Piped = Arc<dyn Fn() -> std::io::Result<String> + Send + Sync>;
+type Piped = Arc<dyn Fn() -> std::io::Result<Vec<u8>> + Send + Sync>;
 
 /// What a tool works with; cheap to clone, one for each call
 #[derive(Clone)]
@@ -114,7 +114,7 @@ impl Cx {
     #[must_use]
     pub fn with_piped(
         mut self,
-        piped: impl Fn() -> std::io::Result<String> + Send + Sync + 'static,
+        piped: impl Fn() -> std::io::Result<Vec<u8>> + Send + Sync + 'static,
     ) -> Self {
         self.piped = Some(Arc::new(piped));
         self
@@ -174,10 +174,18 @@ impl Cx {
     }
 
     /// What was piped in, for `-` on the command line
-    pub fn piped(&self) -> Result<String, ToolError> {
-        let nothing = || ToolError::new(ErrorCode::Usage, "`-` reads what is piped in; nothing is");
+    pub fn piped(&self) -> Result<Vec<u8>, ToolError> {
+        let nothing =
+            || ToolError::new(ErrorCode::Usage, "`-` reads stdin, and there is none here");
         self.piped.as_ref().ok_or_else(nothing)?().map_err(|source| {
-            ToolError::new(ErrorCode::Io, "could not read what is piped in").with_source(source)
+            ToolError::new(ErrorCode::Io, "could not read stdin").with_source(source)
+        })
+    }
+
+    /// The same, where it must be a text
+    pub fn piped_text(&self) -> Result<String, ToolError> {
+        String::from_utf8(self.piped()?).map_err(|source| {
+            ToolError::new(ErrorCode::Usage, "stdin is not a text in UTF-8").with_source(source)
         })
     }
 

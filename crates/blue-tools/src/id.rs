@@ -13,7 +13,7 @@ pub(crate) fn is_start(typed: &str) -> Result<bool, ToolError> {
         return Ok(false);
     }
     if typed.len() < FEWEST || !typed.bytes().all(|b| b.is_ascii_hexdigit()) {
-        let message = format!("`{typed}` is no object id");
+        let message = format!("`{typed}` is not an object id");
         let hint = format!("give at least {FEWEST} of its digits");
         return Err(ToolError::new(ErrorCode::Usage, message).with_hint(hint));
     }
@@ -27,7 +27,7 @@ pub(crate) fn completed(typed: &str, now: &Sha, what: &str) -> Result<String, To
     }
     let message = format!("{what} is `{now}` now, not `{typed}`");
     Err(ToolError::new(ErrorCode::Conflict, message)
-        .with_hint("somebody changed it meanwhile: look at what is new first"))
+        .with_hint("it was changed in the meantime: look at what is new first"))
 }
 
 /// The row of a file; it is enough, however large the file

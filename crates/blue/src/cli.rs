@@ -22,12 +22,12 @@ const WIDEST: usize = 100;
 
 /// Drive software development across repositories and forges
 ///
-/// Blue speaks to GitHub, Gitea and Forgejo through one interface, finds out by itself which of
-/// them a repository lives on, and brings a small forge of its own to try things on.
+/// Blue works with GitHub, Gitea and Forgejo through one interface, detects which of them hosts a
+/// repository, and comes with a small forge of its own to try things on.
 #[derive(Debug, Parser)]
 #[command(
     name = "blue",
-    after_help = "`blue help COMMAND` or `blue COMMAND --help` tells more."
+    after_help = "Run `blue help COMMAND` or `blue COMMAND --help` for more."
 )]
 #[command(
     propagate_version = false,
@@ -47,17 +47,17 @@ pub(crate) struct Global {
     /// Print exactly one JSON object on stdout, for errors too
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Work in this folder
+    /// Run as if started in this folder
     #[arg(short = 'C', long = "cwd", value_name = "DIR", global = true)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Log to stderr; twice for more
+    /// Log to stderr; repeat for more detail
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     pub(crate) verbose: u8,
 }
 
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
-    let moved = commands::limits_after(argv);
+    let moved = commands::limits_after(argv).or_else(|| help_alone(argv));
     let argv = moved.as_deref().unwrap_or(argv);
     // Only who needs help or made a mistake waits for all commands and their texts.
     let brief = || styled(Cli::<Brief>::command());
@@ -80,6 +80,13 @@ pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
         ErrorKind::DisplayVersion => Err(error),
         _ => read(argv, env, command_at(width())),
     }
+}
+
+/// `blue help` without `--json`, which it would take for a command: whoever prints looks for it
+fn help_alone(argv: &[OsString]) -> Option<Vec<OsString>> {
+    let is_help = argv.get(1).is_some_and(|word| word == "help");
+    let without = argv.iter().filter(|word| *word != "--json").cloned();
+    is_help.then(|| without.collect())
 }
 
 /// The option that nobody knows, without its dashes
@@ -120,7 +127,11 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     let message = message
         .strip_prefix("error: ")
         .unwrap_or(&message)
-        .replace("invalid digit found in string", "a whole number is needed");
+        .replace("invalid digit found in string", "expected a whole number")
+        .replace(
+            "number too large to fit in target type",
+            "the number is too large",
+        );
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing".to_owned(),
         _ => message,
@@ -153,8 +164,8 @@ pub(crate) fn command() -> clap::Command {
     command_at(WIDEST)
 }
 
-/// The same for a terminal of so many columns
-fn command_at(width: usize) -> clap::Command {
+/// The same for so many columns
+pub(crate) fn command_at(width: usize) -> clap::Command {
     with_variables(styled(<Cli>::command()).term_width(width), "", width)
 }
 

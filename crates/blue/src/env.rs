@@ -127,14 +127,14 @@ const fn output(name: &'static str, what: &'static str) -> Var {
 const BLUE_HOME: Var = Var {
     name: "BLUE_HOME",
     group: Group::Files,
-    what: "Folder of Blue's own files, `hosts.yaml` among them",
+    what: "Folder for Blue's own files, such as `hosts.yaml`",
     default: "`~/.blue`",
     commands: FORGE,
 };
 const HOME: Var = Var {
     name: "HOME",
     group: Group::Files,
-    what: "The user's folder, for `~`",
+    what: "The user's home folder, for `~`",
     default: "",
     commands: FORGE,
 };
@@ -155,20 +155,21 @@ const BLUE_GIT_CREDENTIALS: Var = Var {
 const BLUE_ALLOW: Var = Var {
     name: "BLUE_ALLOW",
     group: Group::Hosts,
-    what: "Owners that may be touched at all: `alice,acme/*`, also `host/owner`; may not be empty",
-    default: "all that the token can reach",
+    what: "Owners that Blue may touch: `alice,acme/*`, also `host/owner`; must not be empty",
+    default: "everything the token can reach",
     commands: &["forge status", TOOLS],
 };
 const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
-    "PEM file with certificates to trust beside the system's",
+    "PEM file with certificates to trust in addition to the system's",
 );
 const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour, no links");
+const CLICOLOR: Var = output("CLICOLOR", "`0`: no colour, no links");
 const CLICOLOR_FORCE: Var = output(
     "CLICOLOR_FORCE",
-    "Anything but `0`: colour also when the output is not a terminal",
+    "Anything but `0`: colour even if the output is not a terminal",
 );
-const TERM: Var = output("TERM", "`dumb`: no colour, no links, no line that moves");
+const TERM: Var = output("TERM", "`dumb`: no colour, no links, no spinner");
 const BLUE_LOG: Var = output(
     "BLUE_LOG",
     "What to log: `info`, `debug`, `blue_core=trace,warn`; wins over `-v`",
@@ -178,31 +179,31 @@ const BLUE_LOG: Var = output(
 pub(crate) const ALL: &[Var] = &[
     token("GITHUB_TOKEN", "Token for GitHub"),
     token("GITHUB_TOKEN_FILE", "File that holds the token for GitHub"),
-    token("GH_TOKEN", "Token for GitHub, after `GITHUB_TOKEN`"),
+    token("GH_TOKEN", "Token for GitHub; `GITHUB_TOKEN` wins"),
     token("GH_TOKEN_FILE", "File that holds it"),
     token("FORGEJO_TOKEN", "Token for Forgejo or Gitea"),
     token("FORGEJO_TOKEN_FILE", "File that holds it"),
     token(
         "GITEA_TOKEN",
-        "Token for Forgejo or Gitea, after `FORGEJO_TOKEN`",
+        "Token for Forgejo or Gitea; `FORGEJO_TOKEN` wins",
     ),
     token("GITEA_TOKEN_FILE", "File that holds it"),
     BLUE_GIT_CREDENTIALS,
     host(
         "FORGEJO_URL",
-        "The Forgejo or Gitea whose token it is; the forge outside of a clone",
+        "The Forgejo or Gitea that the token is for, and that is used outside of a clone",
         "the first host that the token is used with",
     ),
-    host("GITEA_URL", "The same, after `FORGEJO_URL`", ""),
+    host("GITEA_URL", "The same; `FORGEJO_URL` wins", ""),
     host(
         "GITHUB_SERVER_URL",
-        "The GitHub whose token it is, such as GitHub Enterprise",
+        "The GitHub that the token is for, such as GitHub Enterprise",
         "the first host that the token is used with",
     ),
     host(
         "GITHUB_API_URL",
-        "Where the API of `GITHUB_SERVER_URL` begins",
-        "made from `GITHUB_SERVER_URL`",
+        "Address of the API of `GITHUB_SERVER_URL`",
+        "derived from `GITHUB_SERVER_URL`",
     ),
     BLUE_ALLOW,
     BLUE_HOME,
@@ -237,6 +238,7 @@ pub(crate) const ALL: &[Var] = &[
     broker("BLUE_BROKER_TRUSTED_PROXIES"),
     BLUE_LOG,
     NO_COLOR,
+    CLICOLOR,
     CLICOLOR_FORCE,
     TERM,
 ];
@@ -452,7 +454,8 @@ impl Env {
         if self.lookup(CLICOLOR_FORCE.name).is_some_and(|v| v != "0") {
             return true;
         }
-        terminal && self.lookup(TERM.name).as_deref() != Some("dumb")
+        let is = |var: &Var, value: &str| self.lookup(var.name).is_some_and(|v| v == value);
+        terminal && !is(&TERM, "dumb") && !is(&CLICOLOR, "0")
     }
 
     /// Whether a terminal can take back what it shows
@@ -486,14 +489,13 @@ mod tests {
     const INTRO: &str = "\
 # Configuration
 
-Made from `crates/blue/src/env.rs`; after a change there run `BLUE_UPDATE=1 cargo test -p blue`.
+Generated from `crates/blue/src/env.rs`; after a change there run `BLUE_UPDATE=1 cargo test -p blue`.
 
-Blue needs no configuration to look around. To write to a forge it needs a token; where tokens are
-looked for, and to which host they may go, is told in [security.md](security.md).
+Blue needs no configuration to look around. To write to a forge it needs a token;
+[security.md](security.md) says where tokens are looked for, and to which hosts they may be sent.
 
-An empty variable counts as one that is not set; only `BLUE_ALLOW` may not be empty. A file named by a
-`…_FILE` variable may end with a line break. A setting that makes no sense ends the program with exit
-code 64.
+An empty variable counts as unset, except for `BLUE_ALLOW`, which must not be empty. A file named by a
+`…_FILE` variable may end with a line break. An invalid setting ends the program with exit code 64.
 ";
 
     const FILES: &str = "
@@ -501,8 +503,8 @@ code 64.
 
 | file | what |
 |---|---|
-| `.blue/config.yaml` in a repository | `forge:` with `type`, `host`, `owner`, `repo`: what was found out about its remote; an edit by a person wins, all other keys and comments are kept |
-| `$BLUE_HOME/hosts.yaml` | per host: type, API address, where its token is (name of a variable, file or command), CA file, and which token may go there |
+| `.blue/config.yaml` in a repository | `forge:` with `type`, `host`, `owner`, `repo`: what Blue detected from the remote, written at the first use. What you edit wins; all other keys and comments are kept |
+| `$BLUE_HOME/hosts.yaml` | per host: type, API address, where its token comes from (variable, file or command), CA file, and whether tokens from variables may be sent there; `blue forge hosts --help` shows an entry |
 ";
 
     fn configuration_page() -> String {
@@ -510,12 +512,8 @@ code 64.
         for group in Group::ALL {
             let _ = write!(
                 page,
-                "\n## Variables: {}\n\n| variable | what it does | if not set | looked at by |\n|---|---|---|---|\n",
-                if *group == Group::Files {
-                    "Folders"
-                } else {
-                    group.title()
-                }
+                "\n## Variables: {}\n\n| variable | what it does | default | used by |\n|---|---|---|---|\n",
+                group.title()
             );
             for var in ALL.iter().filter(|var| var.group == *group) {
                 let shown = |command: &&str| match *command {
@@ -596,6 +594,9 @@ code 64.
         assert!(colour(&[], true));
         assert!(!colour(&[], false));
         assert!(!colour(&[("TERM", "dumb")], true));
+        assert!(!colour(&[("CLICOLOR", "0")], true));
+        assert!(colour(&[("CLICOLOR", "1")], true));
+        assert!(colour(&[("CLICOLOR", "0"), ("CLICOLOR_FORCE", "1")], true));
         assert!(!colour(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
         assert!(colour(&[("NO_COLOR", "")], true), "empty counts as not set");
         assert!(colour(&[("CLICOLOR_FORCE", "1")], false));

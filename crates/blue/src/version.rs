@@ -10,7 +10,7 @@ pub(crate) struct Build {
     /// Absent when it was not built from a checkout
     pub(crate) commit: Option<&'static str>,
     /// Day of that commit
-    date: Option<&'static str>,
+    pub(crate) date: Option<&'static str>,
 }
 
 pub(crate) const BUILD: Build = Build {

@@ -183,7 +183,7 @@ pub const SETTINGS: &[Setting] = &[
     text(
         "private_schemes",
         "BLUE_BROKER_PRIVATE_SCHEMES",
-        "Schemes of redirect URIs to allow beside https and http on the own machine",
+        "Schemes of redirect URIs to allow besides https and loopback http",
         "`cursor`",
         "cursor",
     ),
@@ -197,7 +197,7 @@ pub const SETTINGS: &[Setting] = &[
     text(
         "origins",
         "BLUE_BROKER_ORIGINS",
-        "Origins of web pages that may call `/mcp`, beside the broker's own",
+        "Origins of web pages that may call `/mcp`, besides the broker's own",
         "none",
         "none",
     ),

@@ -152,7 +152,7 @@ impl Rule {
             // What else globs know is refused, so that nobody believes it to work here.
             if text.contains(['?', '[', ']', '{', '}', '!', '@']) {
                 return Err(bad(
-                    "has a character that no name has; only `*` stands for others",
+                    "has a character that names cannot have; `*` is the only wildcard",
                 ));
             }
             let plain = text.replace('*', "x");
@@ -304,10 +304,10 @@ mod tests {
             ("/acme", "empty part"),
             ("acme//x", "empty part"),
             ("a/b/c/d", "too many parts"),
-            ("!acme", "only `*`"),
-            ("acme/{a;b}", "only `*`"),
-            ("acm?", "only `*`"),
-            ("@acme", "only `*`"),
+            ("!acme", "`*` is the only wildcard"),
+            ("acme/{a;b}", "`*` is the only wildcard"),
+            ("acm?", "`*` is the only wildcard"),
+            ("@acme", "`*` is the only wildcard"),
             ("acme/..", "not an owner or a repository"),
             ("a%2fb", "not an owner or a repository"),
             ("host#x/acme/site", "begin with a host"),

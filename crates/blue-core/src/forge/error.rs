@@ -64,7 +64,7 @@ pub enum ForgeError {
         message: String,
         status: Option<u16>,
     },
-    #[error("{host} allows no more requests for now{}", after_colon(message))]
+    #[error("{host} accepts no more requests for now{}", after_colon(message))]
     RateLimited {
         host: Host,
         /// The forge's own words; empty when it said nothing
@@ -79,7 +79,7 @@ pub enum ForgeError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The request was sent, and no whole answer came; a write may have been done all the same
-    #[error("{host} was asked{}, but its answer did not come", if *.write { " to change something" } else { "" })]
+    #[error("{host} was asked{}, but did not answer", if *.write { " to change something" } else { "" })]
     NoAnswer {
         host: Host,
         write: bool,

@@ -39,7 +39,7 @@ pub enum GitError {
     Slow { program: String, seconds: u64 },
     #[error("`{program}` printed more than {limit} bytes")]
     TooMuch { program: String, limit: u64 },
-    #[error("`{program}` printed what is not text")]
+    #[error("`{program}` printed something that is not text")]
     NotText { program: String },
 }
 

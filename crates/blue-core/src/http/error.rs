@@ -1,6 +1,6 @@
 //! What can go wrong before there is an answer
 
-use std::time::Duration;
+use std::{error::Error, fmt, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -13,7 +13,7 @@ pub enum HttpError {
     Unreachable {
         host: String,
         #[source]
-        source: reqwest::Error,
+        source: Cause,
     },
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     Timeout { host: String, after: Duration },
@@ -21,10 +21,10 @@ pub enum HttpError {
     Broken {
         host: String,
         #[source]
-        source: reqwest::Error,
+        source: Cause,
     },
     /// A limit of the server, primary or secondary; how long to wait where it says so
-    #[error("{host} allows no more requests for now")]
+    #[error("{host} accepts no more requests for now")]
     RateLimited {
         host: String,
         retry_after: Option<Duration>,
@@ -43,3 +43,32 @@ pub enum HttpError {
     #[error("could not set up the HTTP client: {message}")]
     Setup { message: String },
 }
+
+/// Why no answer came, in the words of what failed first: the layers above it only say that they
+/// could not do their part
+#[derive(Debug)]
+pub struct Cause(pub(super) reqwest::Error);
+
+impl Cause {
+    /// Whether not even a connection was made
+    pub fn is_connect(&self) -> bool {
+        self.0.is_connect()
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut root: &dyn Error = &self.0;
+        while let Some(deeper) = root.source() {
+            root = deeper;
+        }
+        let said = root.to_string();
+        // What rustls makes of an answer in plain text.
+        if said.contains("InvalidContentType") {
+            return f.write_str("it does not speak TLS; is it plain HTTP?");
+        }
+        f.write_str(&said)
+    }
+}
+
+impl Error for Cause {}

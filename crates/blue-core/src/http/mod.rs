@@ -21,7 +21,7 @@ use std::{
 };
 
 pub use config::{HttpConfig, ProxyConfig, Refused};
-pub use error::HttpError;
+pub use error::{Cause, HttpError};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 pub use request::{AuthScheme, Credential, Request, Response};
 use tokio::{sync::Semaphore, time::Instant};
@@ -239,8 +239,10 @@ fn authority(url: &url::Url) -> String {
 }
 
 fn failure(error: reqwest::Error, host: &str, limit: Duration, answering: bool) -> HttpError {
-    let (host, source) = (host.to_owned(), error.without_url());
-    if source.is_timeout() && !source.is_connect() {
+    let host = host.to_owned();
+    let is_late = error.is_timeout() && !error.is_connect();
+    let source = Cause(error.without_url());
+    if is_late {
         HttpError::Timeout { host, after: limit }
     } else if answering {
         HttpError::Broken { host, source }

@@ -137,7 +137,7 @@ impl Project {
         }
         // Somebody may have written it meanwhile.
         if self.config_text().ok().flatten().unwrap_or_default() != text {
-            return left("it was changed meanwhile");
+            return left("it was changed in the meantime");
         }
         yaml::replace(&path, &new, false)?;
         Ok(Cached::Written)

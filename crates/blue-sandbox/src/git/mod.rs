@@ -22,7 +22,7 @@ pub(crate) use self::{
     merge::Merged,
     object::Kind,
     oid::Oid,
-    process::HERMETIC,
+    process::{HERMETIC, check},
     refs::{Expect, valid_branch_name},
     repo::Repo,
     tree::{Edit, Entry, Mode},

@@ -7,8 +7,8 @@ use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, model::Host};
 pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
     let hint = match error {
         ForgeError::NotFound { .. } => {
-            "check the spelling; a forge also says this of what the token may not see, and of an \
-             empty repository or a part of it that is switched off"
+            "check the spelling; a forge also says this if the token cannot see it, if the \
+             repository is empty, or if that feature is switched off"
         }
         ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
         ForgeError::Forbidden { .. } => {
@@ -29,10 +29,10 @@ pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
             ));
         }
         ForgeError::Unexpected { .. } if error.retryable() => {
-            "the forge has trouble of its own; try again, and look at its log if it stays"
+            "the forge has a problem of its own; try again, and see its log if that does not help"
         }
         ForgeError::Unexpected { status, .. } if *status >= 500 => {
-            "the forge failed at it, and its log says why; the same call will likely fail again"
+            "the forge failed, and its log says why; the same call will likely fail again"
         }
         ForgeError::Decode { .. } => {
             "is this address really a forge, and of the type that `blue forge status` shows?"
@@ -48,17 +48,17 @@ pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
 pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
     Some(match reason {
         MergeBlock::Checking => "the forge is still computing; try again in a moment",
-        MergeBlock::Conflict => "merge or rebase the base branch into the head and push",
+        MergeBlock::Conflict => "merge the base branch into the head, or rebase onto it, and push",
         MergeBlock::Empty => "there is nothing to merge: push a commit, or close the pull request",
         MergeBlock::Draft => "mark the pull request as ready first",
         MergeBlock::Closed => "reopen the pull request first",
         MergeBlock::Checks => "wait for the required checks, or see why they fail",
         MergeBlock::Approvals => "ask for the missing approvals",
-        MergeBlock::ChangesRequested => "answer the review that asks for changes",
+        MergeBlock::ChangesRequested => "address the review that requests changes",
         MergeBlock::ReviewRequested => "a requested review is still missing",
         MergeBlock::Behind => "update the branch with its base, then try again",
         MergeBlock::ProtectedFiles => "the change touches protected files; leave them out",
-        MergeBlock::NotPermitted => "ask somebody who may merge into this branch",
+        MergeBlock::NotPermitted => "ask someone who may merge into this branch",
         MergeBlock::Style => "the repository does not allow this merge style; try another",
         MergeBlock::Signing => "the branch wants signed commits",
         MergeBlock::Dependency => "merge the pull requests that this one depends on first",
@@ -71,10 +71,10 @@ pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
 pub(super) fn conflict_hint(kind: &ConflictKind) -> String {
     match kind {
         ConflictKind::StaleFile { path, .. } => {
-            format!("somebody wrote `{path}` meanwhile: read it again and redo the change")
+            format!("`{path}` was changed in the meantime: read it again and redo the change")
         }
         ConflictKind::HeadMoved { .. } => {
-            "the branch moved meanwhile: look at the new commits, then try again".to_owned()
+            "the branch moved in the meantime: look at the new commits, then try again".to_owned()
         }
         ConflictKind::Landed { commit } => format!(
             "the change is made, so do not send it again: see whether it goes with the commits \
@@ -86,7 +86,7 @@ pub(super) fn conflict_hint(kind: &ConflictKind) -> String {
             "`a` and `a/b` cannot both exist: choose another name".to_owned()
         }
         ConflictKind::Merge => "merge or rebase by hand and push".to_owned(),
-        ConflictKind::Other => "read the present state and try again".to_owned(),
+        ConflictKind::Other => "read the current state and try again".to_owned(),
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) const GIT_URL_HINT: &str = "a git URL is like `https://host/owner/rep
 pub(super) fn rate_hint(after: Option<Duration>) -> String {
     match after {
         Some(wait) if wait > Duration::from_hours(24) => {
-            "it says to wait for more than a day; ask who runs it".to_owned()
+            "it says to wait for more than a day; ask its administrator".to_owned()
         }
         Some(wait) if wait > Duration::from_mins(2) => {
             format!("try again in {} minutes", wait.as_secs().div_ceil(60))
@@ -117,43 +117,43 @@ pub(super) fn token_hint(host: &Host, sent: bool) -> String {
     let why = if sent {
         "the token may be wrong, expired or revoked"
     } else {
-        "none was sent"
+        "no token was sent"
     };
     format!("{why}; set {names}, or an entry in `hosts.yaml`")
 }
 
-pub(super) const LENT_TOKEN_HINT: &str = "another token is being asked for: try again in a moment; if it stays, the person has to connect \
-     Blue anew in the app that calls it";
+pub(super) const LENT_TOKEN_HINT: &str = "a new token is being requested: try again in a moment; if that does not help, the person has to \
+     reconnect Blue in the app that calls it";
 
 pub(super) fn trust_hint(host: &str) -> String {
-    format!("if the token is meant for this host too: `blue forge trust {host}`")
+    format!("if the token is meant for this host too, run `blue forge trust {host}`")
 }
 
 pub(super) fn plain_hint() -> String {
-    "use https; if plain HTTP is meant, say `http://` in `FORGEJO_URL`, or as `api_url` in \
+    "use https; if plain HTTP is intended, write `http://` in `FORGEJO_URL`, or in `api_url` of \
      `hosts.yaml`"
         .to_owned()
 }
 
 pub(super) fn unreachable_hint(host: &str) -> String {
     format!(
-        "is `{host}` spelled right and running? behind a proxy set `HTTPS_PROXY`, with a private \
-         certificate `BLUE_CA_FILE`"
+        "is `{host}` spelled right, and is it running? behind a proxy set `HTTPS_PROXY`, for a \
+         private certificate `BLUE_CA_FILE`"
     )
 }
 
 pub(super) fn no_answer_hint(write: bool) -> &'static str {
     if write {
-        "it may have been done all the same: look at what is there before trying again"
+        "the change may have been made anyway: look at what is there before trying again"
     } else {
-        "try again; if it stays, the forge or a proxy before it has trouble"
+        "try again; if that does not help, the forge or a proxy in front of it has a problem"
     }
 }
 
 pub(super) fn too_large_hint() -> String {
-    "ask for less: a smaller page, a part of the file, or a clone".to_owned()
+    "ask for less, such as a smaller page or a part of the file, or use a clone".to_owned()
 }
 
 pub(super) fn setup_hint() -> String {
-    "look at `BLUE_CA_FILE`, the proxy variables and the token".to_owned()
+    "check `BLUE_CA_FILE`, the proxy variables and the token".to_owned()
 }

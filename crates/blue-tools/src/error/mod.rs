@@ -99,39 +99,51 @@ impl ErrorCode {
 
     fn entry(self) -> (&'static str, &'static str) {
         match self {
-            Self::NotFound => ("not_found", "no such thing, or not for this user"),
+            Self::NotFound => ("not_found", "it does not exist, or this user cannot see it"),
             Self::Unauthorized => ("unauthorized", "the forge refused the token, or needs one"),
             Self::Forbidden => ("forbidden", "the user or the token may not do this"),
             Self::NotMergeable => ("not_mergeable", "the pull request cannot be merged now"),
             Self::Conflict => (
                 "conflict",
-                "something else changed first, or exists already",
+                "something changed in the meantime, or exists already",
             ),
-            Self::Invalid => ("invalid", "an argument makes no sense; it will never work"),
+            Self::Invalid => (
+                "invalid",
+                "an argument is invalid; the same call will never work",
+            ),
             Self::Unsupported => (
                 "unsupported",
-                "this forge, or its version, has no such thing",
+                "this forge, or its version, does not support it",
             ),
             Self::Archived => ("archived", "the repository is archived"),
-            Self::RateLimited => ("rate_limited", "the forge allows no more requests for now"),
+            Self::RateLimited => ("rate_limited", "the forge accepts no more requests for now"),
             Self::Unreachable => ("unreachable", "no connection to the forge"),
             Self::NoAnswer => (
                 "no_answer",
                 "the forge was asked, but did not answer; a change may have been made",
             ),
-            Self::TooLarge => ("too_large", "the answer is larger than Blue takes"),
+            Self::TooLarge => ("too_large", "the answer is larger than Blue accepts"),
             Self::TokenHost => ("token_host", "the token belongs to another host"),
             Self::ReadOnly => ("read_only", "only reading is allowed"),
-            Self::NotAllowed => ("not_allowed", "the owner is not among the allowed ones"),
+            Self::NotAllowed => (
+                "not_allowed",
+                "the owner is not on the list of allowed ones",
+            ),
             Self::Moved => ("moved", "the repository was renamed or moved"),
-            Self::UnexpectedAnswer => ("unexpected_answer", "an answer Blue cannot make sense of"),
-            Self::NoForge => ("no_forge", "there is no forge to be found here"),
+            Self::UnexpectedAnswer => (
+                "unexpected_answer",
+                "the forge sent an answer that Blue does not understand",
+            ),
+            Self::NoForge => ("no_forge", "no forge was found here"),
             Self::Ambiguous => ("ambiguous", "more than one candidate; say which"),
             Self::Git => ("git", "git itself failed"),
             Self::Config => ("config", "a setting is wrong or missing"),
-            Self::Io => ("io", "a file, folder or port of this machine"),
+            Self::Io => (
+                "io",
+                "a file, folder or port of this machine cannot be used",
+            ),
             Self::Usage => ("usage", "the command line is wrong"),
-            Self::Internal => ("internal", "a defect in Blue; the log says more"),
+            Self::Internal => ("internal", "a bug in Blue; the log says more"),
         }
     }
 }
@@ -325,7 +337,7 @@ impl From<OpenError> for ToolError {
                 "say which with `--remote`, or write `forge:` into `.blue/config.yaml`",
             ),
             OpenError::NoSuchRemote { .. } => {
-                (ErrorCode::NotFound, "`git remote -v` lists what there is")
+                (ErrorCode::NotFound, "`git remote -v` lists the remotes")
             }
             OpenError::Local { .. } => (
                 ErrorCode::NoForge,
@@ -377,8 +389,8 @@ impl From<TokenError> for ToolError {
             } if bound.is_empty() => (
                 ErrorCode::TokenHost,
                 format!(
-                    "who runs Blue decides where it goes first: with `blue forge trust {host}`, or by \
-                     naming its host in `FORGEJO_URL`, `GITEA_URL` or `GITHUB_SERVER_URL`"
+                    "the person who runs Blue decides where it may go: with `blue forge trust {host}`, \
+                     or by naming its host in `FORGEJO_URL`, `GITEA_URL` or `GITHUB_SERVER_URL`"
                 ),
             ),
             TokenError::Refused {
@@ -387,7 +399,7 @@ impl From<TokenError> for ToolError {
                 ErrorCode::TokenHost,
                 match by {
                     Binding::Variable(name) => format!(
-                        "`{name}` says where it belongs; if it is meant for this host too: `blue \
+                        "`{name}` says where it belongs; if it is meant for this host too, run `blue \
                          forge trust {host}`"
                     ),
                     Binding::Trust => trust_hint(host.as_str()),
@@ -566,7 +578,7 @@ mod tests {
                     status: None,
                 },
                 "not_found",
-                Some("may not see"),
+                Some("cannot see"),
                 false,
             ),
             (
@@ -576,7 +588,7 @@ mod tests {
                     sent: false,
                 },
                 "unauthorized",
-                Some("none was sent; set `FORGEJO_TOKEN`"),
+                Some("no token was sent; set `FORGEJO_TOKEN`"),
                 false,
             ),
             (

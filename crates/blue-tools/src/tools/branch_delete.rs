@@ -20,7 +20,7 @@ pub struct BranchDelete;
 
 /// Delete a branch
 ///
-/// One that is protected, unmerged or has open pull requests only with `force` and `sha`.
+/// A protected or unmerged one, or one with open pull requests, needs `force` and `sha`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[command(after_help = EXAMPLES)]
 pub struct Input {
@@ -30,12 +30,12 @@ pub struct Input {
     /// Name of the branch
     #[schemars(description = "")]
     pub branch: String,
-    /// Commit that the branch must be at
+    /// Delete only if the branch is at this commit
     #[arg(long)]
-    #[schemars(description = "Its present commit")]
+    #[schemars(description = "Its current commit")]
     pub sha: Option<String>,
-    /// Delete it whatever would be lost; needs --sha
-    #[arg(long)]
+    /// Delete it even if something would be lost; needs `--sha`
+    #[arg(long, requires = "sha")]
     #[serde(default)]
     #[schemars(description = "")]
     pub force: bool,
@@ -99,7 +99,7 @@ impl Tool for BranchDelete {
 
     fn page(output: &Output, page: &mut Page) {
         page.line(&output.message, Style::Good);
-        page.line(&format!("it was at {}", output.sha), Style::Dim);
+        page.line(&format!("It was at {}", output.sha), Style::Dim);
     }
 }
 
@@ -188,14 +188,14 @@ async fn unmerged(repo: &Repo, base: &str, branch: &Branch) -> Result<Option<Str
         .await?;
     Ok(match pr {
         Some(_) => None,
-        None => Some(format!("it has {ahead} that `{base}` has not")),
+        None => Some(format!("it has {ahead} that `{base}` does not have")),
     })
 }
 
 fn refusal(code: ErrorCode, branch: &Branch, reason: &str) -> ToolError {
     let message = format!("branch `{}` was not deleted: {reason}", branch.name);
     ToolError::new(code, message).with_hint(format!(
-        "to delete it all the same give `force` and `sha` = `{}`",
+        "to delete it anyway, give `force` and `sha` = `{}`",
         branch.sha
     ))
 }
@@ -204,7 +204,7 @@ fn refusal(code: ErrorCode, branch: &Branch, reason: &str) -> ToolError {
 fn sentence(name: &str, error: ForgeError) -> ToolError {
     let refused = match &error {
         ForgeError::Forbidden { message, .. } => {
-            Some(format!("branch `{name}` may not be deleted: {message}"))
+            Some(format!("branch `{name}` cannot be deleted: {message}"))
         }
         _ => None,
     };

@@ -9,7 +9,7 @@ use crate::{Cell, Cx, Effect, Page, Reply, Tool, ToolError, args::RepoArgs, path
 #[derive(Debug)]
 pub struct BranchProtectionGet;
 
-/// Show what a branch demands before it takes changes
+/// Show the protection rules of a branch
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[command(visible_alias = "protection", after_help = EXAMPLES)]
 pub struct Input {
@@ -121,7 +121,7 @@ impl Output {
         if !self.protected {
             let missing = self.exists == Some(false);
             let text = if missing {
-                "none, and there is no such branch"
+                "none, and the branch does not exist"
             } else {
                 "none"
             };
@@ -156,7 +156,7 @@ impl Output {
             (self.require_up_to_date, "Up to date", "before a merge"),
             (self.requires_signatures, "Commits", "signed only"),
             (self.merge_queue, "Merges", "through a queue"),
-            (self.partial, "Note", "the token may not see the whole rule"),
+            (self.partial, "Note", "the token cannot see the whole rule"),
         ] {
             if is_so {
                 add(name, text.to_owned());

@@ -28,11 +28,11 @@ pub struct Input {
     #[arg(long, short)]
     #[schemars(description = "")]
     pub branch: String,
-    /// Blob the file must still be [default: what it is now]
+    /// Delete only if the file is still this blob [default: the current one]
     #[arg(long, default_value = "", hide_default_value = true)]
     #[schemars(description = "Its blob, from file_read or dir_list")]
     pub sha: String,
-    /// Message of the commit [default: `Delete PATH`]
+    /// Commit message [default: `Delete PATH`]
     #[arg(long, short)]
     #[schemars(description = "")]
     pub message: Option<String>,

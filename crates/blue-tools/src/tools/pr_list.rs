@@ -22,7 +22,7 @@ pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
-    /// Which ones; merged ones are closed
+    /// State to list; merged counts as closed
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     #[schemars(description = "", extend("default" = "open"))]

@@ -30,11 +30,11 @@ pub struct Input {
     #[serde(default)]
     #[schemars(description = "", extend("default" = "merge"))]
     pub style: MergeStyle,
-    /// Title of the commit that the merge makes
+    /// Title of the resulting commit
     #[arg(long, visible_alias = "title", value_name = "TEXT")]
     #[schemars(description = "")]
     pub merge_message_title: Option<String>,
-    /// Text of the commit that the merge makes
+    /// Body of the resulting commit
     #[arg(long, visible_alias = "message", value_name = "TEXT")]
     #[schemars(description = "")]
     pub merge_message_field: Option<String>,
@@ -62,11 +62,11 @@ pub enum MergeStyle {
     Merge,
     /// All changes as one commit
     Squash,
-    /// Each commit anew on the base
+    /// Rebase each commit onto the base
     Rebase,
-    /// Each commit anew, then a merge commit (Gitea and Forgejo)
+    /// Rebase, then add a merge commit (Gitea and Forgejo)
     RebaseMerge,
-    /// Move the base branch, or refuse (Gitea and Forgejo)
+    /// Fast-forward the base branch, or refuse (Gitea and Forgejo)
     FastForwardOnly,
 }
 
@@ -171,10 +171,10 @@ impl Tool for PrMerge {
         };
         page.line(&format!("#{number} is merged{again}{at}"), Style::Good);
         if output.branch_deleted {
-            page.line("the branch is deleted", Style::Dim);
+            page.line("The branch is deleted", Style::Dim);
         }
         if let Some(why) = &output.branch_kept {
-            page.line(&format!("the branch stays: {why}"), Style::Warn);
+            page.line(&format!("The branch stays: {why}"), Style::Warn);
         }
     }
 }

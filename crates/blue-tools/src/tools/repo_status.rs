@@ -15,7 +15,7 @@ use crate::{
 /// Rows of each list: enough to begin with, and the rest has tools of its own
 const SHOWN: usize = 30;
 /// Bytes of each list
-const ROOM: usize = 10_000;
+const ROOM: usize = 20_000;
 
 #[derive(Debug)]
 pub struct RepoStatus;

@@ -29,7 +29,7 @@ pub struct Input {
     pub tag: String,
     /// Branch or commit
     pub target: String,
-    /// Text of the tag; makes it annotated
+    /// Message of the tag; makes it annotated
     #[arg(long, short)]
     #[schemars(description = "Makes it annotated")]
     pub message: Option<String>,
@@ -91,11 +91,11 @@ impl Tool for TagCreate {
 
     fn page(output: &Output, page: &mut Page) {
         let did = if output.existing {
-            "was there already, on"
+            "already exists, on"
         } else {
             "created on"
         };
-        let text = format!("tag {} {did} {}", output.tag, short(&output.commit_sha));
+        let text = format!("Tag {} {did} {}", output.tag, short(&output.commit_sha));
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
     }
 }

@@ -103,7 +103,7 @@ async fn more_commits_after_a_merge_are_not_merged(cx: Cx) -> Result<()> {
     let error = delete(&desk, "topic").await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(
-        error.message.contains("commits that `main` has not"),
+        error.message.contains("commits that `main` does not have"),
         "{error:?}"
     );
     assert!(is_there(&cx, &repo, "topic").await?);
@@ -172,7 +172,7 @@ async fn an_unmerged_branch_stays(cx: Cx) -> Result<()> {
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(
         error.message,
-        "branch `topic` was not deleted: it has 1 commit that `main` has not"
+        "branch `topic` was not deleted: it has 1 commit that `main` does not have"
     );
     let hint = error.hint.unwrap();
     assert!(
@@ -262,7 +262,7 @@ async fn the_forges_own_refusal_is_a_sentence(cx: Cx) -> Result<()> {
         let args = json!({"branch": branch, "force": true, "sha": head.as_str()});
         let error = desk.refused("branch_delete", args).await;
         assert_eq!(error.code, ErrorCode::Forbidden, "{error:?}");
-        let start = format!("branch `{branch}` may not be deleted: ");
+        let start = format!("branch `{branch}` cannot be deleted: ");
         let said = error.message.strip_prefix(&start);
         assert!(said.is_some_and(|said| said.len() > 5), "{error:?}");
         assert!(is_there(&cx, &repo, branch).await?);
@@ -281,7 +281,7 @@ async fn who_may_not_write_is_told(cx: Cx) -> Result<()> {
     assert!(
         error
             .message
-            .starts_with("branch `topic` may not be deleted: ")
+            .starts_with("branch `topic` cannot be deleted: ")
     );
     Ok(())
 }

@@ -520,10 +520,7 @@ async fn a_person_writes_local_files(cx: Cx) -> Result<()> {
         "--rename",
         "old=new",
     ])?;
-    let piped = desk
-        .cx
-        .clone()
-        .with_piped(|| Ok("from a pipe\n".to_owned()));
+    let piped = desk.cx.clone().with_piped(|| Ok(b"from a pipe\n".to_vec()));
     let answer = tool.call_args(&piped, &args).await?;
     assert_eq!(answer.json["branch_created"], true);
     assert_eq!(

@@ -129,7 +129,7 @@ async fn nothing_between_the_branches_is_told(cx: Cx) -> Result<()> {
     assert_eq!(error.code, ErrorCode::Invalid);
     assert_eq!(
         error.message,
-        "nothing to merge: `same` has no commit that `main` has not"
+        "nothing to merge: `same` has no commits that `main` does not have"
     );
     assert!(error.hint.unwrap().contains("file_write_branch"));
     let args = json!({"title": "T", "head": "main", "base": "main"});
@@ -225,7 +225,7 @@ async fn the_last_commit_is_the_title(cx: Cx) -> Result<()> {
     desk.call("file_write_branch", args).await?;
     let error = typed(&desk, &[]).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Usage);
-    assert_eq!(error.message, "this folder is no git repository");
+    assert_eq!(error.message, "this folder is not a git repository");
     git(&desk, &["init", "-q", "-b", "topic"]);
     // What is not pushed is not in the pull request.
     git(
@@ -245,7 +245,10 @@ async fn the_last_commit_is_the_title(cx: Cx) -> Result<()> {
     );
     git(&desk, &["checkout", "-q", "--detach"]);
     let error = typed(&desk, &[]).await.unwrap_err();
-    assert_eq!(error.message, "no branch is checked out here");
+    assert_eq!(
+        error.message,
+        "no branch is checked out here (detached HEAD)"
+    );
     assert_eq!(error.hint.as_deref(), Some("name the branch with `--head`"));
     Ok(())
 }
@@ -279,10 +282,7 @@ async fn texts_come_from_files_and_pipes(cx: Cx) -> Result<()> {
         typed(&desk, &piped).await.unwrap_err().code,
         ErrorCode::Usage
     );
-    desk.cx = desk
-        .cx
-        .clone()
-        .with_piped(|| Ok("from a pipe\n".to_owned()));
+    desk.cx = desk.cx.clone().with_piped(|| Ok(b"from a pipe\n".to_vec()));
     let answer = typed(&desk, &piped).await?;
     assert_eq!(answer["status"], "success");
     assert_eq!(body(answer).await?, "from a pipe");

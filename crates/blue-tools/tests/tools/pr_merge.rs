@@ -216,7 +216,7 @@ async fn a_conflict_refuses(cx: Cx) -> Result<()> {
         .await?;
     let (code, message, hint) = refused(&cx, &desk, &repo, json!({"index": number})).await?;
     assert_eq!(code, ErrorCode::NotMergeable, "{message}");
-    assert!(hint.contains("merge or rebase"), "{hint}");
+    assert!(hint.contains("or rebase onto it"), "{hint}");
     Ok(())
 }
 

@@ -516,7 +516,7 @@ async fn what_a_writer_may_not_read_is_doubted(cx: Cx) -> Result<()> {
         assert_eq!(codes(&answer), [""; 0]);
     } else {
         assert_eq!(codes(&answer), ["behind"], "{answer:#}");
-        assert!(message(&answer, "behind").ends_with("may not be read"));
+        assert!(message(&answer, "behind").ends_with("cannot be read"));
         let steps = answer["next_steps"].to_string();
         assert!(steps.contains("pr_merge"), "{steps}");
     }

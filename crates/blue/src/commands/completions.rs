@@ -9,9 +9,9 @@ use crate::{
     render::{Page, Report},
 };
 
-/// Print what makes a shell complete Blue's commands and options
+/// Print a completion script for a shell
 ///
-/// Made from the same definitions as the commands themselves.
+/// Generated from the same definitions as the commands themselves.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

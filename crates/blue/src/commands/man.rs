@@ -1,8 +1,12 @@
 //! `blue man`
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 use blue_tools::{ErrorCode, ToolError};
+use clap::builder::Resettable;
 use clap_mangen::Man;
 use serde::Serialize;
 
@@ -10,16 +14,20 @@ use super::{Cx, Stop};
 use crate::{
     cli,
     render::{Page, Report, Style},
+    version::BUILD,
 };
 
-/// Write the man pages
+/// Columns of a page that is read on a terminal of 80, without its indent
+const COLUMNS: usize = 72;
+
+/// Print or write the man pages
 ///
-/// Made from the same definitions as the commands themselves. Without a folder the page of `blue`
-/// is printed: `blue man | man -l -`.
+/// Generated from the same definitions as the commands themselves. Without a folder, the page of
+/// `blue` itself is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Folder for one page per command; it is made if it is not there
+    /// Folder for one page per command; created if missing
     dir: Option<PathBuf>,
 }
 
@@ -36,13 +44,10 @@ enum Pages {
 }
 
 pub(crate) fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
-    let command = cli::command();
+    let command = cli::command_at(COLUMNS);
     let pages = match args.dir {
         None => {
-            let mut page = Vec::new();
-            Man::new(with_aliases(command))
-                .render(&mut page)
-                .map_err(Stop::Output)?;
+            let (_, page) = rendered(command).map_err(Stop::Output)?;
             Pages::Printed {
                 page: String::from_utf8_lossy(&page).into_owned(),
             }
@@ -59,15 +64,15 @@ pub(crate) fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     cx.screen.show(&pages).map_err(Stop::Output)
 }
 
-fn write(command: clap::Command, dir: &std::path::Path) -> std::io::Result<Vec<String>> {
+fn write(command: clap::Command, dir: &Path) -> io::Result<Vec<String>> {
     std::fs::create_dir_all(dir)?;
     let mut commands = vec![command.disable_help_subcommand(true)];
     let mut pages = Vec::new();
     commands[0].build();
     while let Some(command) = commands.pop() {
-        let page = Man::new(with_aliases(command.clone()));
-        page.generate_to(dir)?;
-        pages.push(page.get_filename());
+        let (name, page) = rendered(command.clone())?;
+        std::fs::write(dir.join(&name), page)?;
+        pages.push(name);
         commands.extend(
             command
                 .get_subcommands()
@@ -77,6 +82,62 @@ fn write(command: clap::Command, dir: &std::path::Path) -> std::io::Result<Vec<S
     }
     pages.sort();
     Ok(pages)
+}
+
+/// Name and text of the page of a command
+fn rendered(command: clap::Command) -> io::Result<(String, Vec<u8>)> {
+    let command = with_aliases(command);
+    let more = command
+        .get_after_long_help()
+        .or_else(|| command.get_after_help())
+        .map(ToString::to_string);
+    let command = command
+        .after_help(Resettable::Reset)
+        .after_long_help(Resettable::Reset);
+    let man = Man::new(command)
+        .date(BUILD.date.unwrap_or_default())
+        .source(format!("blue {}", BUILD.version))
+        .manual("Blue");
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    let mut section = "";
+    for part in more.iter().flat_map(|more| more.split("\n\n")) {
+        section = add(&mut page, part, section)?;
+    }
+    Ok((man.get_filename(), page))
+}
+
+/// What follows the options has lines of its own, which must stay as they are; the section it is in
+fn add(page: &mut Vec<u8>, part: &str, last: &str) -> io::Result<&'static str> {
+    let (title, lines) = part.split_once('\n').unwrap_or_default();
+    let (section, below, lines) = match title.trim_end_matches(':').split_once(", ") {
+        _ if title == "Examples:" => ("EXAMPLES", None, lines),
+        Some(("Environment", which)) => ("ENVIRONMENT", Some(which), lines),
+        _ => ("NOTES", None, part),
+    };
+    if section != last {
+        writeln!(page, ".SH {section}")?;
+    }
+    if let Some(below) = below {
+        writeln!(page, ".SS \"{}\"", roff(below))?;
+    }
+    writeln!(page, ".nf")?;
+    for line in lines.lines() {
+        writeln!(page, "{}", roff(line))?;
+    }
+    writeln!(page, ".fi")?;
+    Ok(section)
+}
+
+/// A line of text that means no request to roff
+fn roff(line: &str) -> String {
+    let text = line.replace('\\', "\\e").replace('-', "\\-");
+    let text = text.replace('\'', "\\(aq").replace('"', "\\(dq");
+    if text.starts_with('.') {
+        format!("\\&{text}")
+    } else {
+        text
+    }
 }
 
 /// Say the other names of a command and its options, which the pages would leave out

@@ -25,23 +25,23 @@ use crate::{
     render::{Page, Report, Style},
 };
 
-/// Serve the tools to an agent, by the Model Context Protocol
+/// Serve the tools to an agent over the Model Context Protocol (MCP)
 ///
-/// On stdin and stdout, as clients start it; or with `--http` at an address, where it answers at
-/// `/mcp`. Revisions 2025-03-26 to 2026-07-28 are spoken. Logs go to stderr.
+/// Talks on stdin and stdout, which is how clients start it, or with `--http` over HTTP at `/mcp`.
+/// Supports the protocol revisions 2025-03-26 to 2026-07-28. Logs go to stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Serve these tools only, by name
+    /// Serve only these tools
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     tools: Vec<String>,
-    /// Serve these sets of tools only: `pr` is every `pr_…`
+    /// Serve only these sets of tools: `pr` means every `pr_…`
     #[arg(long, value_name = "SET", value_delimiter = ',', value_hint = ValueHint::Other)]
     toolset: Vec<String>,
-    /// Leave these tools or sets of tools out
+    /// Leave out these tools or sets of tools
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     exclude: Vec<String>,
-    /// Listen here instead of stdin; this machine only, unless there is a token
+    /// Listen on this address instead of stdin; loopback only, unless there is a `--bearer-file`
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
     http: Option<Listen>,
     /// File with the token that HTTP clients must send as `Authorization: Bearer`, read at the start
@@ -125,7 +125,7 @@ async fn on_http(
         (false, None) => {
             let message = format!("`{address}` can be reached from other machines");
             return Err(ToolError::new(ErrorCode::Usage, message)
-                .with_hint("name a token that clients must send with `--bearer-file`, or listen on 127.0.0.1")
+                .with_hint("add `--bearer-file` with a token that clients must send, or listen on 127.0.0.1")
                 .into());
         }
     };

@@ -111,8 +111,16 @@ impl Screen {
         err(&format!("{question} [y/N] "))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
+        // Ctrl-D leaves the cursor behind the question.
+        if !answer.ends_with('\n') {
+            err("\n")?;
+        }
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
+
+    /// What to say where nobody can be asked
+    pub(crate) const UNASKED: &str =
+        "add `--yes`; the question is asked only on a terminal, and without `--json`";
 
     /// Whether there is somebody who can be asked
     pub(crate) fn can_ask(self) -> bool {
@@ -147,7 +155,7 @@ impl Screen {
     pub(crate) fn interrupted(self, effect: Effect) -> io::Result<()> {
         self.warn(match effect {
             Effect::Read => "interrupted",
-            _ => "interrupted; what was asked for may have happened all the same",
+            _ => "interrupted; the change may have been made anyway",
         })
     }
 

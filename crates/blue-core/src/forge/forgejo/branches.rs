@@ -179,7 +179,7 @@ impl Forgejo {
                 Err(ForgeError::Forbidden {
                     host: self.rest.host().clone(),
                     message: match of_hook(&said) {
-                        "" => format!("branch `{name}` may not be created: its name is protected"),
+                        "" => format!("branch `{name}` cannot be created: its name is protected"),
                         sentence => sentence.to_owned(),
                     },
                     status: Some(answer.status.as_u16()),

@@ -295,7 +295,7 @@ pub(super) fn checked_path(path: &str) -> Result<&str> {
             "" => return wrong("has an empty part"),
             "." | ".." => return wrong("has a `.` or `..` in it"),
             part if part.eq_ignore_ascii_case(".git") => {
-                return wrong("is inside `.git`, which is no part of the tree");
+                return wrong("is inside `.git`, which is not part of the tree");
             }
             _ => {}
         }

@@ -377,7 +377,9 @@ impl Forgejo {
         };
         if ahead == 0 {
             return Err(ForgeError::Invalid {
-                message: format!("nothing to merge: `{head}` has no commit that `{base}` has not"),
+                message: format!(
+                    "nothing to merge: `{head}` has no commits that `{base}` does not have"
+                ),
                 status: None,
             });
         }

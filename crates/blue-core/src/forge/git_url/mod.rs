@@ -54,7 +54,7 @@ pub enum GitUrlError {
     /// Git would run a program
     #[error("the git URL uses the transport helper `{helper}`, which runs a program")]
     TransportHelper { helper: String },
-    #[error("the git URL begins with `{scheme}://`, which no forge is reached by")]
+    #[error("the git URL begins with `{scheme}://`, which no forge uses")]
     UnknownScheme { scheme: String },
     #[error("the git URL has characters that are invisible, blank or not text")]
     Characters,

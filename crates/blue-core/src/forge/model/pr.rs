@@ -148,11 +148,11 @@ pub enum MergeStrategy {
     Merge,
     /// All changes as one commit
     Squash,
-    /// Each commit anew on the base
+    /// Rebase each commit onto the base
     Rebase,
-    /// Each commit anew, then a merge commit (Gitea and Forgejo)
+    /// Rebase, then add a merge commit (Gitea and Forgejo)
     RebaseMerge,
-    /// Move the base branch, or refuse (Gitea and Forgejo)
+    /// Fast-forward the base branch, or refuse (Gitea and Forgejo)
     FastForwardOnly,
 }
 

@@ -18,10 +18,10 @@ pub enum OpenError {
     #[error("there is no forge to ask")]
     NoForge,
     /// A forge, but neither the caller nor `cwd` names a repository on it
-    #[error("no repository is named, and no remote of `{cwd}` names one")]
+    #[error("no repository was given, and `{cwd}` has no remote that names one")]
     NoRepository { cwd: PathBuf },
     /// The caller has to name the host
-    #[error("several forges could be meant: {}", names(.candidates))]
+    #[error("several forges match: {}", names(.candidates))]
     Ambiguous { candidates: Vec<Host> },
     /// The caller has to name the remote, or write `forge:` in `.blue/config.yaml`
     #[error("several remotes could be meant: {}", .remotes.join(", "))]

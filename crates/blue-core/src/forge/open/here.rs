@@ -223,7 +223,7 @@ impl Forges {
         };
         if let Cached::Left { why } = project.cache_forge(&config) {
             find.notices.push(format!(
-                "`.blue/config.yaml` was left as it is, without what was found: {why}"
+                "the forge was not saved to `.blue/config.yaml`: {why}"
             ));
         }
     }
@@ -254,7 +254,7 @@ fn disagreement(found: &Detection, remote: &Remote) -> Option<String> {
         return None;
     }
     Some(format!(
-        "`.blue/config.yaml` names {} {}/{}, while the remote `{}` is {} {}; the file is followed",
+        "`.blue/config.yaml` names {} {}/{}, while the remote `{}` is {} {}; the file wins",
         host.map_or("", Host::as_str),
         found.owner.as_deref().unwrap_or_default(),
         found.repo.as_deref().unwrap_or_default(),

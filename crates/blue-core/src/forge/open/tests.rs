@@ -316,7 +316,7 @@ async fn which_forge_when_only_the_repository_is_named() {
     let only = Bench::new().var("GH_TOKEN", "x").var("X", "x").hosts(entry);
     assert_eq!(which(only).await, codeberg);
     let two = format!("{entry}github.com:\n");
-    let several = Err("several forges could be meant: codeberg.org, github.com".to_owned());
+    let several = Err("several forges match: codeberg.org, github.com".to_owned());
     assert_eq!(which(Bench::new().hosts(&two)).await, several);
     let by_variable = Bench::new()
         .hosts(&two)

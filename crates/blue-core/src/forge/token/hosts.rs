@@ -106,7 +106,7 @@ impl Place<'_> {
         let host = Host::parse(key).map_err(|e| self.invalid(e.to_string()))?;
         let wrong = |name: &str, value: &str| {
             let value = crate::text::clean_line(value);
-            self.invalid(format!("`{value}` is no `{name}` for {host}"))
+            self.invalid(format!("`{value}` is not a valid `{name}` for {host}"))
         };
         let kind = raw
             .r#type

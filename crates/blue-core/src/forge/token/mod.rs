@@ -44,7 +44,9 @@ pub enum TokenError {
     },
     #[error("the token file `{path}` of {of} is empty")]
     EmptyFile { of: String, path: PathBuf },
-    #[error("the token from {source_of} is none: it has line breaks or characters beyond ASCII")]
+    #[error(
+        "the token from {source_of} is not valid: it has line breaks or characters beyond ASCII"
+    )]
     Unfit { source_of: TokenSource },
     #[error("`hosts.yaml` takes the token for {host} from `{variable}`, which is not set")]
     Unset { host: Host, variable: String },
@@ -67,7 +69,7 @@ pub enum Binding {
 fn refusal(variable: &str, host: &Host, bound: &[Host]) -> String {
     if bound.is_empty() {
         return format!(
-            "the token in `{variable}` is not sent to {host}, which nobody has confirmed"
+            "the token in `{variable}` is not sent to {host}, which has not been confirmed"
         );
     }
     let bound: Vec<&str> = bound.iter().map(Host::as_str).collect();

@@ -311,9 +311,15 @@ async fn another_hosts_variable_does_not_hide_the_own_token() {
 async fn a_wrong_hosts_yaml_says_what_and_where() {
     for (text, words) in [
         ("x.example:\n  token: abc\n", "token"),
-        ("x.example:\n  type: gitlab\n", "`gitlab` is no `type`"),
+        (
+            "x.example:\n  type: gitlab\n",
+            "`gitlab` is not a valid `type`",
+        ),
         ("x.example:\n  api_url: ftp://x\n", "`api_url`"),
-        ("x.example:\n  trusted: maybe\n", "`maybe` is no `trusted`"),
+        (
+            "x.example:\n  trusted: maybe\n",
+            "`maybe` is not a valid `trusted`",
+        ),
         (
             "x.example:\n  token_env: A\n  token_file: b\n",
             "more than one",

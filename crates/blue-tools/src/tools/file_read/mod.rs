@@ -27,7 +27,7 @@ pub struct FileRead;
 
 /// Read a file
 ///
-/// Its `sha` goes with a later write or delete.
+/// Pass its `sha` to a later write or delete.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[command(after_help = EXAMPLES)]
 pub struct Input {
@@ -42,7 +42,7 @@ pub struct Input {
     #[serde(rename = "ref")]
     #[schemars(description = "Branch, tag or commit")]
     pub rev: Option<String>,
-    /// Only these: `10-40`, `10-`, or `-20` for the last 20
+    /// Only these lines: `10-40`, `10-`, or `-20` for the last 20
     #[arg(long, allow_hyphen_values = true, value_parser = lines::typed)]
     #[schemars(description = "10-40, 10-, or -20 for the last 20")]
     pub lines: Option<String>,

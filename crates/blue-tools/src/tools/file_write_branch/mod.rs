@@ -41,18 +41,18 @@ pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
-    /// Branch to write to; made if it is not there
+    /// Branch to write to; created if missing
     #[arg(long, short)]
     #[schemars(description = "")]
     pub branch: String,
-    /// Message of the commit [default: made from the paths]
+    /// Commit message [default: generated from the paths]
     #[arg(long, short)]
     #[schemars(description = "")]
     pub message: Option<String>,
     /// File to write
     #[schemars(description = "")]
     pub path: Option<String>,
-    /// What goes into it
+    /// New content of the file
     #[arg(long, requires = "path", conflicts_with_all = ["local", "edits", "edits_from"])]
     #[schemars(description = "")]
     pub content: Option<String>,
@@ -60,7 +60,7 @@ pub struct Input {
     #[serde(default)]
     #[schemars(extend("default" = null))]
     pub edits: Vec<Edit>,
-    /// Blob that the file must still be
+    /// Write only if the file is still this blob
     #[arg(long, requires = "path")]
     #[schemars(description = "")]
     pub sha: Option<String>,
@@ -72,12 +72,12 @@ pub struct Input {
     #[arg(long)]
     #[schemars(description = "")]
     pub base: Option<String>,
-    /// Commit that the branch must still be at
+    /// Write only if the branch is still at this commit
     #[arg(long, value_name = "SHA")]
     #[schemars(description = "")]
     pub expected_head: Option<String>,
 
-    /// Replace a text that occurs once in the file; may be given more than once
+    /// Replace a text that occurs exactly once in the file; repeatable
     #[arg(
         id = "edits",
         long = "edit",
@@ -89,7 +89,7 @@ pub struct Input {
     )]
     #[serde(skip)]
     pub replace: Vec<String>,
-    /// Local file with such edits, `[{"old": …, "new": …}]`; `-` reads what is piped in
+    /// Local file with edits, `[{"old": …, "new": …}]`; `-` is stdin
     #[arg(
         long = "edits",
         value_name = "FILE",
@@ -98,19 +98,19 @@ pub struct Input {
     )]
     #[serde(skip)]
     pub edits_from: Option<String>,
-    /// Local file that goes into it; `-` reads what is piped in
+    /// Local file with the new content; `-` is stdin
     #[arg(long = "from", value_name = "FILE", requires = "path")]
     #[serde(skip)]
     pub local: Option<String>,
-    /// More files to write, each from a local one
+    /// Write another file, from a local one; repeatable
     #[arg(long = "file", value_name = "PATH=LOCAL")]
     #[serde(skip)]
     pub more: Vec<String>,
-    /// Files to delete
+    /// Delete a file; repeatable
     #[arg(long = "delete", value_name = "PATH")]
     #[serde(skip)]
     pub gone: Vec<String>,
-    /// Files to move
+    /// Rename a file; repeatable
     #[arg(long = "rename", value_name = "OLD=NEW")]
     #[serde(skip)]
     pub moved: Vec<String>,

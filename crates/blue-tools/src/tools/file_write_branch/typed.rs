@@ -22,9 +22,8 @@ pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolErr
             },
             (None, Some(local)) => local_file(cx, &local).await?,
             (None, None) => {
-                return Err(usage(format!("nothing says what goes into `{path}`")).with_hint(
-                    "give `--content TEXT`, `--edit OLD NEW` or `--from FILE`; `--from -` reads what \
-                     is piped in",
+                return Err(usage(format!("no content was given for `{path}`")).with_hint(
+                    "add `--content TEXT`, `--edit OLD NEW` or `--from FILE`; `--from -` reads stdin",
                 ));
             }
         };
@@ -90,7 +89,7 @@ async fn edits(cx: &Cx, input: &mut Input) -> Result<Vec<Edit>, ToolError> {
     let mut edits = Vec::new();
     if let Some(file) = input.edits_from.take() {
         let text = match file.as_str() {
-            "-" => cx.piped()?.into_bytes(),
+            "-" => cx.piped()?,
             local => bytes_of(cx, local).await?,
         };
         edits = serde_json::from_slice(&text).map_err(|source| {
@@ -114,13 +113,10 @@ async fn bytes_of(cx: &Cx, local: &str) -> Result<Vec<u8>, ToolError> {
 }
 
 async fn local_file(cx: &Cx, local: &str) -> Result<FileArg, ToolError> {
-    if local == "-" {
-        return Ok(FileArg {
-            content: Some(cx.piped()?),
-            ..FileArg::default()
-        });
-    }
-    let bytes = bytes_of(cx, local).await?;
+    let bytes = match local {
+        "-" => cx.piped()?,
+        file => bytes_of(cx, file).await?,
+    };
     Ok(match String::from_utf8(bytes) {
         Ok(text) => FileArg {
             content: Some(text),

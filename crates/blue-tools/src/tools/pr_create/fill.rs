@@ -15,7 +15,7 @@ pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolErr
     };
     let file = input.body_file.take();
     if file.as_deref() == Some("-") || input.body.as_deref() == Some("-") {
-        input.body = Some(cx.piped()?);
+        input.body = Some(cx.piped_text()?);
     } else if let Some(file) = file {
         let path = cx.cwd().join(&file);
         let text = std::fs::read_to_string(path).map_err(|source| {
@@ -42,11 +42,11 @@ async fn checked_out(cx: &Cx) -> Result<String, ToolError> {
     };
     let git = Git::default();
     if !git.is_repository(cx.cwd()).await? {
-        return Err(none("this folder is no git repository"));
+        return Err(none("this folder is not a git repository"));
     }
     git.current_branch(cx.cwd())
         .await?
-        .ok_or_else(|| none("no branch is checked out here"))
+        .ok_or_else(|| none("no branch is checked out here (detached HEAD)"))
 }
 
 /// The message of the branch's last commit on the forge: what is not pushed is not in the request
@@ -96,7 +96,8 @@ async fn all_commits(cx: &Cx, input: &Input, head: &str) -> Result<(String, Stri
         Some(base) => base.to_owned(),
         None => repo.forge.repository(&repo.id).await?.default_branch,
     };
-    let commits = repo.forge.compare(&repo.id, &base, head).await?.commits;
+    let compared = repo.forge.compare(&repo.id, &base, head).await;
+    let commits = compared.map_err(|error| explained(error, head))?.commits;
     if let Some(last) = commits.last() {
         compare_local(cx, input, head, last).await?;
     }

@@ -26,28 +26,28 @@ pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
-    /// Title [default: from the last commit, and the body with it]
+    /// Title [default: from the last commit, together with the body]
     #[arg(long)]
     #[schemars(required, description = "")]
     pub title: Option<String>,
-    /// Branch with the changes, or `owner:branch` of a fork [default: the branch that is checked out]
+    /// Branch with the changes, or `owner:branch` of a fork [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     #[schemars(required, description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
-    /// Branch they go to [default: the default branch]
+    /// Branch to merge into [default: the default branch]
     #[arg(long, value_name = "BRANCH")]
     #[schemars(description = "")]
     pub base: Option<String>,
-    /// Text; `-` reads what is piped in
+    /// Body; `-` reads it from stdin
     #[arg(long)]
     #[schemars(description = "")]
     pub body: Option<String>,
-    /// Read the text from a file, or with `-` what is piped in
+    /// Read the body from a file; `-` is stdin
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     #[serde(skip)]
     #[schemars(skip)]
     pub body_file: Option<String>,
-    /// Title and body from all commits of the branch
+    /// Take title and body from all commits of the branch
     #[arg(long)]
     #[serde(skip)]
     #[schemars(skip)]
@@ -138,8 +138,8 @@ impl Tool for PrCreate {
         let number = output.pr_number;
         let said = match (output.existing, output.draft) {
             (true, _) => format!("#{number} was open already"),
-            (false, true) => format!("opened #{number} as a draft"),
-            (false, false) => format!("opened #{number}"),
+            (false, true) => format!("Opened #{number} as a draft"),
+            (false, false) => format!("Opened #{number}"),
         };
         page.cell(Cell::new(&said, Style::Good).linked(&output.pr_url));
         page.line(&output.pr_url, Style::Plain);
@@ -174,7 +174,7 @@ fn needed(text: Option<String>, name: &str) -> Result<String, ToolError> {
     })
 }
 
-/// The two mistakes that are made often have a way out that the forge does not tell
+/// The mistakes that are made often have a way out that the forge does not tell
 fn explained(error: ForgeError, head: &str) -> ToolError {
     let missing = matches!(error, ForgeError::NotFound { .. });
     let error = ToolError::from(error);
@@ -185,6 +185,9 @@ fn explained(error: ForgeError, head: &str) -> ToolError {
     }
     if error.message.starts_with("nothing to merge") {
         return error.with_hint("commit to the branch first, for example with file_write_branch");
+    }
+    if error.message.ends_with("cannot be merged into itself") {
+        return error.with_hint("give the branch with the changes as `head`");
     }
     error
 }

@@ -163,7 +163,7 @@ impl Blocker {
     fn doubtful(code: Code, message: &str) -> Self {
         Self {
             code,
-            message: format!("{message}; whether that stops it may not be read"),
+            message: format!("{message}; whether that blocks it cannot be read"),
             doubt: true,
         }
     }
@@ -185,7 +185,7 @@ fn checks(facts: &Facts, tally: &Tally, found: &mut Vec<Blocker>) {
         let said = "required checks have not reported";
         add(Code::ChecksMissing, said, &tally.missing);
     } else if facts.pr.ruling != Ruling::Clear {
-        let said = "required checks have not reported, or may not be read";
+        let said = "required checks have not reported, or cannot be read";
         add(Code::ChecksMissing, said, &tally.missing);
     }
 }
@@ -415,7 +415,7 @@ mod tests {
         let standing = Standing::of(&facts.reviews, &facts.rule);
         let found = find(&facts, &Tally::of(&facts), &standing);
         assert!(found.iter().all(|blocker| blocker.doubt), "{found:?}");
-        assert!(found[1].message.ends_with("may not be read"), "{found:?}");
+        assert!(found[1].message.ends_with("cannot be read"), "{found:?}");
         // The forge named another reason.
         facts.pr.ruling = Ruling::Blocked;
         assert_eq!(codes(&facts), [Code::ReviewRequested, Code::Blocked]);

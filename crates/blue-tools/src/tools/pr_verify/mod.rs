@@ -15,17 +15,20 @@ pub use self::{
     blockers::{Blocker, Code},
     plan::TestPlan,
 };
-use crate::{Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError, args::RepoArgs, rows};
+use crate::{
+    Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    args::{self, LONGEST_WAIT, RepoArgs},
+    rows,
+};
 use blue_core::forge::model::{Mergeability, PullRequest};
 
 /// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
 const PATIENCE: u64 = 15;
-const MOST_PATIENCE: u64 = 300;
 
 #[derive(Debug)]
 pub struct PrVerify;
 
-/// Say whether a pull request can be merged and what is in the way
+/// Check whether a pull request can be merged, and what blocks it
 ///
 /// Give its `head_sha` to `pr_merge`; wait for CI with `workflow_run_status`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -38,8 +41,8 @@ pub struct Input {
     #[arg(value_name = "NUMBER")]
     #[schemars(description = "")]
     pub index: u64,
-    /// Wait so long while the forge still computes, at most 300 [default: 15]
-    #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
+    /// Seconds to wait while the forge computes mergeability, at most 300 [default: 15]
+    #[arg(long, visible_alias = "wait", value_name = "SECONDS", value_parser = args::wait::<u64>)]
     #[schemars(description = "while the forge computes; default 15, max 300")]
     pub wait_seconds: Option<u64>,
 }
@@ -47,7 +50,7 @@ pub struct Input {
 const EXAMPLES: &str = "\
 Examples:
   blue pr verify 12
-  blue pr verify 12 --wait-seconds 60";
+  blue pr verify 12 --wait 60";
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(
@@ -122,7 +125,10 @@ impl Tool for PrVerify {
     const EFFECT: Effect = Effect::Read;
 
     async fn run(&self, cx: &Cx, input: Input) -> Result<Reply<Output>, ToolError> {
-        let wait = input.wait_seconds.unwrap_or(PATIENCE).min(MOST_PATIENCE);
+        let wait = input
+            .wait_seconds
+            .unwrap_or(PATIENCE)
+            .min(LONGEST_WAIT.into());
         let repo = cx.repo(&input.repo).await?;
         let facts = facts::gather(cx, &repo, input.index, Duration::from_secs(wait)).await?;
         Ok(reply(facts))
@@ -158,18 +164,18 @@ impl Tool for PrVerify {
         };
         if output.state != "merged" {
             for blocker in &output.blockers {
-                page.line(&format!("  - {}", blocker.message), Style::Plain);
+                page.line(&format!("- {}", blocker.message), Style::Plain);
             }
         }
         if output.partial && output.state == "open" {
-            let said = "Not all of the rule or the checks may be read.";
+            let said = "Not all of the rule or the checks can be read.";
             page.line(said, Style::Dim);
         }
         if !output.test_plan.open.is_empty() {
             page.blank();
             page.line("Open in the test plan:", Style::Warn);
             for item in &output.test_plan.open {
-                page.line(&format!("  - {item}"), Style::Plain);
+                page.line(&format!("- {item}"), Style::Plain);
             }
         }
     }
@@ -330,7 +336,7 @@ fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<S
         (
             doubts,
             format!(
-                "The rule may not be read: {merge} tries it, and the forge refuses what it forbids"
+                "The rule cannot be read: {merge} tries it, and the forge refuses what it forbids"
             ),
         ),
         (can_merge, format!("Merge with {merge}")),

@@ -24,7 +24,7 @@ const NAME: usize = 100;
 /// Bytes of a check in the list
 const ROW: usize = 300;
 /// Room for runs without their jobs, and for checks; jobs and logs have as much again
-const ROOM: usize = 7_000;
+const ROOM: usize = 15_000;
 
 /// What was asked about
 #[derive(Debug)]

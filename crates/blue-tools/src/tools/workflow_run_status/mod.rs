@@ -12,16 +12,15 @@ use serde::{Deserialize, Serialize};
 use wait::{Real, Timer as _};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, path,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError,
+    args::{self, LONGEST_WAIT, RepoArgs},
+    path,
 };
-
-/// Longest wait
-const LONGEST: u32 = 300;
 
 #[derive(Debug)]
 pub struct WorkflowRunStatus;
 
-/// Tell how CI stands for a branch, commit, pull request or run
+/// Show the CI status of a branch, commit, pull request or run
 ///
 /// Default: the default branch. Failed jobs come with the end of their log.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -37,16 +36,16 @@ pub struct Input {
     #[arg(long, conflicts_with = "branch")]
     #[schemars(description = "")]
     pub sha: Option<String>,
-    /// Pull request, at its last commit
+    /// Pull request, at its head commit
     #[arg(long, visible_alias = "pr", value_name = "NUMBER", conflicts_with_all = ["branch", "sha"])]
     #[schemars(description = "")]
     pub index: Option<u64>,
-    /// One run
+    /// A single run
     #[arg(long, conflicts_with_all = ["branch", "sha", "index"])]
     #[schemars(description = "")]
     pub run_id: Option<u64>,
-    /// Wait for success or failure, at most 300
-    #[arg(long, visible_alias = "wait", value_name = "SECONDS")]
+    /// Seconds to wait for success or failure, at most 300
+    #[arg(long, visible_alias = "wait", value_name = "SECONDS", value_parser = args::wait::<u32>)]
     #[schemars(description = "Wait for an end, at most 300")]
     pub wait_seconds: Option<u32>,
 }
@@ -147,8 +146,8 @@ impl Tool for WorkflowRunStatus {
             _ => None,
         };
         let wait = input.wait_seconds.unwrap_or(0);
-        if wait > LONGEST {
-            let message = format!("`wait_seconds` is {wait}, but at most {LONGEST}");
+        if wait > LONGEST_WAIT {
+            let message = format!("`wait_seconds` is {wait}, but at most {LONGEST_WAIT}");
             return Err(ToolError::new(ErrorCode::Invalid, message)
                 .with_hint("wait several times for longer"));
         }
@@ -206,12 +205,12 @@ impl Tool for WorkflowRunStatus {
         let (word, style) = look_of(output.state);
         let of = output.sha.as_deref().unwrap_or_default();
         let text = match output.state {
-            State::None => format!("nothing has run for {}", &of[..of.len().min(10)]),
+            State::None => format!("Nothing has run for {}", &of[..of.len().min(10)]),
             _ => format!("{word} for {}", &of[..of.len().min(10)]),
         };
         page.line(&text, style);
         if output.partial {
-            page.line("Not all checks may be read.", Style::Dim);
+            page.line("Not all checks can be read.", Style::Dim);
         }
         let rows: Vec<Vec<Cell>> = output
             .runs

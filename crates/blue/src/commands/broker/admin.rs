@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     commands::{Cx, Stop},
-    render::{Page, Report, Style},
+    render::{Page, Report, Screen, Style},
 };
 
 /// Open the database of the broker
@@ -73,15 +73,18 @@ impl Sure {
             return Ok(());
         }
         if !cx.screen.can_ask() {
-            let message = format!("`--yes` is needed to {deed} {what}: nobody can be asked here");
-            let error = ToolError::new(ErrorCode::Usage, message);
-            return Err(error.with_hint("add `--yes` if it is meant").into());
+            let message = format!("will not {deed} {what} without confirmation");
+            return Err(ToolError::new(ErrorCode::Usage, message)
+                .with_hint(Screen::UNASKED)
+                .into());
         }
         let meant = cx.screen.ask(&format!("{deed} {what}?"));
         if meant.map_err(Stop::Output)? {
             return Ok(());
         }
-        cx.screen.warn("nothing was done").map_err(Stop::Output)?;
+        cx.screen
+            .warn("cancelled; nothing was changed")
+            .map_err(Stop::Output)?;
         Err(Stop::Exit(1))
     }
 }

@@ -38,6 +38,7 @@ impl Beside {
         let failed = |source| {
             let address = listen;
             not_started(StartError::Listen { address, source })
+                .with_hint("choose another address with `--broker`; port 0 is any free one")
         };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;

@@ -53,7 +53,7 @@ struct List {
 impl Report for List {
     fn page(&self, page: &mut Page) {
         if self.grants.is_empty() {
-            page.line("There is no grant.", Style::Plain);
+            page.line("There are no grants.", Style::Plain);
             return;
         }
         let row = |grant: &GrantLine| {

@@ -22,7 +22,7 @@ use super::{Cx, Stop};
 
 pub(crate) use beside::Beside;
 
-/// Let people reach this program's tools from remote MCP clients, signed in with their forge
+/// Let people use the tools from remote MCP clients, signed in with their forge account
 ///
 /// An OAuth 2.1 server in front of a Forgejo or Gitea: each person signs in with the forge, their
 /// clients get tokens of the broker, and the forge's own tokens never leave it. Settings come from

@@ -10,16 +10,16 @@ use crate::{
     render::{Cell, Page, Report, Style},
 };
 
-/// Find out which forge a repository or a URL belongs to
+/// Detect which forge a repository or a URL belongs to
 ///
-/// Looks at known hosts, then at the name, then asks the host itself; no token is sent. When
-/// nothing tells, GitHub is guessed and the answer says that it is a guess.
+/// Checks known hosts, then the name of the host, then asks the host itself, without a token. If
+/// none of these tells, the answer is GitHub, marked as a guess.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Git URL; the remote of the working directory if left out
+    /// Git URL [default: the remote of the working directory]
     url: Option<String>,
-    /// Remote to look at when there are several
+    /// Git remote to use when there are several
     #[arg(long, value_name = "NAME", conflicts_with = "url")]
     remote: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Report for Detection {
     fn page(&self, page: &mut Page) {
         if self.kind == DetectedType::None {
             page.line(
-                "no forge: the repository is on this machine only",
+                "no forge: this is not a repository on a server",
                 Style::Plain,
             );
             return;

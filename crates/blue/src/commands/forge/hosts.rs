@@ -15,9 +15,9 @@ use crate::{
     render::{Cell, Page, Report, Style},
 };
 
-/// List the hosts that Blue was told about, and where their tokens come from
+/// List the configured hosts and where their tokens come from
 ///
-/// They come from `hosts.yaml` and from variables. No token is shown, and no host is asked.
+/// Hosts come from `hosts.yaml` and from variables. No token is shown, and no host is contacted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
@@ -27,7 +27,7 @@ Examples:
   blue forge hosts
   blue forge hosts --json
 
-An entry of hosts.yaml; every line is optional, and of the token lines there is at most one:
+An entry of hosts.yaml (every line is optional; one token line at most):
   git.example.org:
     type: forgejo                # or gitea, github
     api_url: https://git.example.org/api/v1

@@ -15,7 +15,7 @@ use blue_tools::ToolError;
 
 use super::{Cx, Stop};
 
-/// Look at the forge of a repository, and at the tokens for it
+/// Inspect the forge of a repository and the tokens for it
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Status(status::Args),

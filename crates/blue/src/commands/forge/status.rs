@@ -20,12 +20,12 @@ use crate::{
 
 /// Show the forge, who you are there, and what your token may do
 ///
-/// Each part is asked for on its own: what fails is shown as such, and the rest is still there.
-/// The exit code is 1 if any part failed, and 64 if a setting is to blame.
+/// Each part is requested on its own, so that one failure does not hide the rest. The exit code is
+/// 1 if any part failed, and 64 if a setting is to blame.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Remote to look at when there are several
+    /// Git remote to use when there are several
     #[arg(long, value_name = "NAME")]
     remote: Option<String>,
 }
@@ -209,7 +209,7 @@ impl Report for Status {
             ),
             (
                 "Version",
-                or("version", text(self.version.clone()), "not told"),
+                or("version", text(self.version.clone()), "not reported"),
             ),
             ("Repository", self.repository()),
             (
@@ -218,24 +218,20 @@ impl Report for Status {
             ),
             (
                 "Token from",
-                or(
-                    "token",
-                    text(token.map(|t| t.source.to_string())),
-                    "there is none",
-                ),
+                or("token", text(token.map(|t| t.source.to_string())), "none"),
             ),
             (
                 "Scopes",
                 or(
                     "",
                     token.and_then(|t| t.scopes.as_ref()).map(|s| scopes(s)),
-                    "not told",
+                    "not reported",
                 ),
             ),
-            ("May", or("", self.permissions.map(may), "not told")),
+            ("May", or("", self.permissions.map(may), "not reported")),
             (
                 "Requests left",
-                or("", self.rate.as_ref().map(left), "no limit told"),
+                or("", self.rate.as_ref().map(left), "no limit reported"),
             ),
         ]);
         let hints: BTreeSet<&String> = self

@@ -9,7 +9,7 @@ use crate::{
     render::{Page, Report, Style},
 };
 
-/// Let the tokens of this machine go to one more host
+/// Allow the tokens of this machine to be sent to one more host
 ///
 /// A token in a variable goes only to the host that `FORGEJO_URL`, `GITEA_URL` or
 /// `GITHUB_SERVER_URL` names, or else to the first host it was used with. This adds a host, in
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Host, with its port if that is not the usual one
+    /// Host, with its port if it is not the default one
     host: String,
 }
 

@@ -13,27 +13,27 @@ pub(super) use serve::{Asked, Ready, Running};
 use super::{Cx, Stop};
 use crate::render::{Page, Report, Style};
 
-/// Run a small forge on this machine, for tests and for trying things
+/// Run a small forge on this machine, for tests and experiments
 ///
-/// The same repositories are there through three doors: Gitea's REST API, GitHub's, and git over
-/// HTTP. It prints its address, users and tokens, and runs until Ctrl-C. With `--json` that is one
-/// line, printed once it is ready.
+/// Serves the same repositories by Gitea's REST API, by GitHub's, and by git over HTTP. Prints its
+/// address, users and tokens, and runs until Ctrl-C. With `--json` that is one line, printed once
+/// it is ready.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Keep everything in this folder; a temporary one if left out
+    /// Keep everything in this folder [default: a temporary one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Address and port; anything but this machine itself gets a warning
+    /// Address and port to listen on; warns if other machines can reach it
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = Listen::parse)]
     listen: Listen,
-    /// Which forge to be on the Gitea door
+    /// Which forge the Gitea API answers as
     #[arg(long, value_enum, default_value_t)]
     flavor: FlavorArg,
-    /// What a new folder begins with: `demo`, `empty` or a YAML file
+    /// Initial content of a new folder: `demo`, `empty` or a YAML file
     #[arg(long, default_value = "empty")]
     seed: String,
-    /// Let an admin order faults: delays, statuses, cut connections
+    /// Let an admin inject faults: delays, error statuses, cut connections
     #[arg(long)]
     faults: bool,
 }

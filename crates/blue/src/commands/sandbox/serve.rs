@@ -71,8 +71,8 @@ impl Running {
         let public = !config.listen.ip().is_loopback();
         let sandbox = Sandbox::start(config).await.map_err(not_started)?;
         if public {
-            let text = "everybody who can reach this machine can reach the sandbox, and whoever \
-                        has the tokens below can change all of it";
+            let text = "anyone who can reach this machine can reach the sandbox, and change everything \
+                        in it with the tokens below";
             cx.screen.warn(text).map_err(Stop::Output)?;
         }
         Ok(Self { sandbox, asked })
@@ -97,6 +97,8 @@ impl Running {
 fn not_started(error: Error) -> ToolError {
     let hint = match &error {
         Error::Dir { .. } => Some("choose a folder that you may write to with `--dir`"),
+        Error::Temporary(_) => Some("set `TMPDIR` to a folder that you may write to"),
+        Error::Git(_) => Some("install git 2.38 or newer, so that it is found on the `PATH`"),
         Error::InUse(_) => Some("stop it, or choose another folder with `--dir`"),
         Error::Listen { .. } => {
             Some("choose another address with `--listen`; port 0 is any free one")

@@ -6,7 +6,7 @@ use clap::{ArgMatches, FromArgMatches as _, parser::ValueSource};
 use super::tree::REPOSITORY;
 use crate::{
     commands::{Cx, Stop},
-    render::quoted,
+    render::{Screen, quoted},
 };
 
 /// Characters of a value that are asked about
@@ -33,13 +33,13 @@ pub(super) async fn ask(
 ) -> Result<(), Stop> {
     let what = deed(tool, args);
     if !cx.screen.can_ask() {
-        let message = format!("`--yes` is needed to {what}: nobody can be asked here");
+        let message = format!("will not {what} without confirmation");
         return Err(ToolError::new(ErrorCode::Usage, message)
-            .with_hint("add `--yes` if it is meant")
+            .with_hint(Screen::UNASKED)
             .into());
     }
     let place = match RepoArgs::from_arg_matches(args) {
-        Ok(named) => format!(" of {}", tools.repo(&named).await?.id),
+        Ok(named) => format!(" in {}", tools.repo(&named).await?.id),
         Err(_) => String::new(),
     };
     let how = options(tool, args);
@@ -50,7 +50,9 @@ pub(super) async fn ask(
     {
         return Ok(());
     }
-    cx.screen.warn("nothing was done").map_err(Stop::Output)?;
+    cx.screen
+        .warn("cancelled; nothing was changed")
+        .map_err(Stop::Output)?;
     Err(Stop::Exit(1))
 }
 
@@ -78,7 +80,7 @@ fn shortened(value: &str) -> String {
     }
 }
 
-/// `, with --branch main --force`: what else was typed and is not about the repository
+/// ` (--branch main --force)`: what else was typed and is not about the repository
 fn options(tool: &dyn AnyTool, args: &ArgMatches) -> String {
     let mut typed = Vec::new();
     for arg in tool.command().get_arguments() {
@@ -99,5 +101,5 @@ fn options(tool: &dyn AnyTool, args: &ArgMatches) -> String {
     if typed.is_empty() {
         return String::new();
     }
-    format!(", with {}", typed.join(" "))
+    format!(" ({})", typed.join(" "))
 }

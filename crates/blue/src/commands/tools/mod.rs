@@ -70,11 +70,11 @@ pub(super) fn open(cx: &Cx, limits: &Limits, typed: bool) -> Result<blue_tools::
     )
 }
 
-fn piped(screen: Screen) -> io::Result<String> {
+fn piped(screen: Screen) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
-        screen.notes(&["type the text; Ctrl-D on a line of its own ends it".to_owned()])?;
+        screen.notes(&["type the text; end it with Ctrl-D on a line of its own".to_owned()])?;
     }
-    let mut text = String::new();
-    io::stdin().lock().read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

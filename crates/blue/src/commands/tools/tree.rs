@@ -10,16 +10,13 @@ use crate::render::{self, Known};
 
 /// What a noun is about, where its verbs alone do not say it
 const NOUNS: &[(&str, &str)] = &[
-    ("repo", "See where a repository stands"),
-    (
-        "branch",
-        "List and delete branches, see how they are protected",
-    ),
+    ("repo", "Show the state of a repository"),
+    ("branch", "List and delete branches, show their protection"),
     ("pr", "Open, check and merge pull requests"),
-    ("dir", "See what is in a folder"),
+    ("dir", "List directories"),
     ("file", "Read, write and delete files"),
-    ("tag", "Make tags"),
-    ("workflow", "See what CI says"),
+    ("tag", "Create tags"),
+    ("workflow", "Show CI results"),
 ];
 
 /// The arguments that say which repository is meant
@@ -31,10 +28,10 @@ const VARIABLES: &str = "Tokens, hosts and proxies come from the environment: se
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
-    /// Only read: refuse whatever would change something
+    /// Refuse everything that would change something
     #[arg(long, global = true)]
     pub(crate) read_only: bool,
-    /// Only owners on this list: `alice`, `acme/site`, `acme/*`, `host/owner` [env: `BLUE_ALLOW`]
+    /// Allow only these owners: `alice`, `acme/site`, `acme/*`, `host/owner` [env: `BLUE_ALLOW`]
     #[arg(long, value_name = "LIST", value_parser = list, global = true)]
     pub(crate) allow: Option<Allow>,
     /// Set by destroying tools alone
@@ -182,7 +179,7 @@ fn verbs(group: Command) -> Command {
                     .short('y')
                     .action(ArgAction::SetTrue)
                     .help_heading("Limits")
-                    .help("Do it without asking"),
+                    .help("Do not ask for confirmation"),
             );
         }
         let before = verb
@@ -197,7 +194,16 @@ fn verbs(group: Command) -> Command {
 
 /// Help that speaks of commands, where a model is told of tools
 fn for_people(verb: Command) -> Command {
-    let typed = |text: &str| render::typed(text, &Known::default());
+    let option = |arg: &Arg| {
+        let long = arg.get_long()?;
+        Some((format!("`{}`", arg.get_id()), format!("`--{long}`")))
+    };
+    let options: Vec<_> = verb.get_arguments().filter_map(option).collect();
+    let typed = |text: &str| {
+        let text = render::typed(text, &Known::default());
+        let named = |text: String, (id, typed): &(String, String)| text.replace(id, typed);
+        options.iter().fold(text, named)
+    };
     let about = verb.get_about().map(|text| typed(&text.to_string()));
     let long = verb.get_long_about().map(|text| typed(&text.to_string()));
     verb.about(about.unwrap_or_default())

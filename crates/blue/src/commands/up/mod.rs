@@ -15,18 +15,18 @@ use super::{
 };
 use crate::render::{Page, Report, Style};
 
-/// Start a forge to play with, and a broker in front of it: nothing to configure
+/// Start a demo forge with a broker in front of it; nothing to configure
 ///
-/// Runs the sandbox forge with its demo on this machine and says what to try next: commands, the one
+/// Runs the sandbox forge with demo data on this machine and prints what to try next: commands, the
 /// line that adds it to an agent, and the address where remote MCP clients sign in. Nothing is kept
 /// when it stops.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Address and port; anything but this machine itself gets a warning
+    /// Address and port to listen on; warns if other machines can reach it
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = Listen::parse)]
     listen: Listen,
-    /// Address and port of the broker; it stays on this machine
+    /// Address and port of the broker; loopback only
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = here)]
     broker: Listen,
 }
@@ -36,7 +36,7 @@ fn here(text: &str) -> Result<Listen, String> {
     if listen.address().ip().is_loopback() {
         return Ok(listen);
     }
-    Err("sign-in without TLS is for this machine only; see `blue broker`".to_owned())
+    Err("sign-in without TLS works on loopback only; see `blue broker`".to_owned())
 }
 
 const EXAMPLES: &str = "\
@@ -86,8 +86,8 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 /// The broker in front of the sandbox, where people can sign in there without TLS
 async fn beside(cx: &Cx, ready: &Ready, listen: Listen) -> Result<Option<Beside>, Stop> {
     if ForgeUrl::parse(&ready.url).is_err() {
-        let text = "no broker is started: people sign in through it only where the forge has TLS \
-                    or is on this machine";
+        let text = "no broker was started: signing in through it needs a forge with TLS, or one on \
+                    this machine";
         cx.screen.warn(text).map_err(Stop::Output)?;
         return Ok(None);
     }
@@ -142,7 +142,7 @@ impl Report for Up {
             .code(&format!("{program} repo status"))
             .code(&format!("{program} pr verify 1"));
         page.blank()
-            .line("Or give it to an agent, with one line:", Style::Plain);
+            .line("Or add it to an agent with one line:", Style::Plain);
         for (agent, line) in [
             ("Claude Code", &add_to.claude_code),
             ("Codex", &add_to.codex),
@@ -154,7 +154,7 @@ impl Report for Up {
         if let Some(url) = mcp_url {
             page.blank()
                 .line(
-                    "Or let a client sign in as one of these users, as remote clients do:",
+                    "Or let a remote client sign in through the broker, as one of the users above:",
                     Style::Plain,
                 )
                 .code(&format!(

@@ -6,6 +6,7 @@ mod agents;
 mod broker;
 mod detect;
 mod output;
+mod pages;
 mod sandbox;
 mod settings;
 #[cfg(target_os = "linux")]
@@ -19,6 +20,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+pub(crate) use sandbox::Running;
 use serde_json::Value;
 use tempfile::TempDir;
 

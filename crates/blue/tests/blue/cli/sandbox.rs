@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::{Blue, detect::git};
 
 /// A sandbox that is killed when the test ends
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     ready: Value,
 }
 
 impl Running {
-    pub(super) fn start(blue: &Blue, args: &[&str]) -> Self {
+    pub(crate) fn start(blue: &Blue, args: &[&str]) -> Self {
         let mut child = blue.command(args).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
@@ -26,19 +26,19 @@ impl Running {
         Self { child, ready }
     }
 
-    pub(super) fn ready(&self) -> &Value {
+    pub(crate) fn ready(&self) -> &Value {
         &self.ready
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         self.ready["url"].as_str().unwrap()
     }
 
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.url().strip_prefix("http://").unwrap()
     }
 
-    pub(super) fn token(&self, user: usize) -> &str {
+    pub(crate) fn token(&self, user: usize) -> &str {
         self.ready["users"][user]["token"].as_str().unwrap()
     }
 }
@@ -126,7 +126,7 @@ fn an_address_for_everybody_is_warned_about() {
         .unwrap()
         .read_to_string(&mut stderr)
         .unwrap();
-    assert!(stderr.starts_with("warning: everybody"), "{stderr}");
+    assert!(stderr.starts_with("warning: anyone"), "{stderr}");
     assert!(line.starts_with('{'), "{line}");
 }
 
@@ -290,4 +290,42 @@ fn up_says_what_to_try() {
         .json();
     assert_eq!(status["problems"], json!([]), "{status}");
     assert!(status["permissions"]["pull"].as_bool().unwrap(), "{status}");
+}
+
+#[test]
+fn a_port_that_is_taken_names_the_option_of_the_broker() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = Blue::new().run(&["up", "--broker", &address]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("hint: choose another address with `--broker`"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn without_git_or_a_place_for_files_it_says_so() {
+    let blue = Blue::new().var("PATH", "/nowhere");
+    let ran = blue.run(&["up"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stderr
+            .starts_with("error: git cannot be used: could not run `git`"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr.contains("hint: install git 2.38 or newer"),
+        "{ran}"
+    );
+    let blue = Blue::new().var("TMPDIR", "/nowhere");
+    let ran = blue.run(&["up"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stderr
+            .starts_with("error: cannot make a temporary folder: "),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("hint: set `TMPDIR`"), "{ran}");
 }

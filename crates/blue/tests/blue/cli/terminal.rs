@@ -123,13 +123,15 @@ fn a_person_is_asked_before_something_goes() {
     };
     let no = plain(&shown(&blue, 80, delete, "n\n"));
     assert!(
-        no.contains("delete file Makefile of acme/storefront, with --branch euros? [y/N]"),
+        no.contains("delete file Makefile in acme/storefront (--branch euros)? [y/N]"),
         "{no}"
     );
     assert!(
-        no.contains("nothing was done") && no.contains("exit 1"),
+        no.contains("nothing was changed") && no.contains("exit 1"),
         "{no}"
     );
+    let end = plain(&shown(&blue, 80, delete, "\x04"));
+    assert!(end.contains("[y/N] \r\nwarning: cancelled"), "{end:?}");
     let nothing = plain(&shown(&blue, 80, delete, "\n"));
     assert!(nothing.contains("exit 1"), "{nothing}");
     assert!(is_there());
@@ -163,7 +165,7 @@ fn who_types_a_text_is_told_how_it_ends() {
     let (blue, _running) = alice();
     let create = "pr create --title T --head nowhere --body - -R acme/storefront";
     let text = plain(&shown(&blue, 80, create, "a text\n\x04"));
-    assert!(text.contains("note: type the text; Ctrl-D"), "{text}");
+    assert!(text.contains("note: type the text; end it"), "{text}");
     assert!(text.contains("exit 1"), "{text}");
 }
 

@@ -1,6 +1,11 @@
 //! The tools as commands
 
-use std::{path::Path, process::Command, sync::Arc};
+use std::{
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
 
 use blue_core::{
     clock::SystemClock,
@@ -169,13 +174,28 @@ fn mistakes_say_what_is_right() {
     exit 2
     ");
     assert_snapshot!(blue.run(&["branch", "list", "--limit", "x"]), @r"
-    error: invalid value `x` for `--limit <LIMIT>`: a whole number is needed
+    error: invalid value `x` for `--limit <LIMIT>`: expected a whole number
     hint: see `blue branch list --help`
     exit 2
     ");
     assert_snapshot!(blue.run(&["branch", "list", "--limit", "0"]), @r"
     error: invalid value `0` for `--limit <LIMIT>`: it must be from 1 to 100
     hint: see `blue branch list --help`
+    exit 2
+    ");
+    assert_snapshot!(blue.run(&["pr", "merge", "99999999999999999999"]), @r"
+    error: invalid value `99999999999999999999` for `<NUMBER>`: the number is too large
+    hint: see `blue pr merge --help`
+    exit 2
+    ");
+    for wait in [&["workflow", "status"][..], &["pr", "verify", "1"]] {
+        let ran = blue.run(&[wait, &["--wait", "301"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains("it must be at most 300"), "{ran}");
+    }
+    assert_snapshot!(blue.run(&["branch", "delete", "topic", "--force"]), @r"
+    error: the following required arguments were not provided: --sha <SHA>
+    hint: see `blue branch delete --help`
     exit 2
     ");
     assert_snapshot!(blue.run(&["file", "read", "a", "--lines", "x"]), @r"
@@ -267,6 +287,25 @@ fn what_is_read_into_a_pipe_is_the_file() {
     let output = output.unwrap();
     assert!(output.stdout == bytes, "{} bytes", output.stdout.len());
     assert!(output.stderr.is_empty() && output.status.success());
+    // And back: what is piped in need not be a text.
+    let mut child = blue
+        .command(
+            &[
+                &["file", "write", "b.bin", "-b", "topic", "--from", "-"][..],
+                &place,
+            ]
+            .concat(),
+        )
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    assert!(child.wait().unwrap().success());
+    let back = ["file", "read", "b.bin", "--ref", "topic"];
+    let output = blue.command(&[&back[..], &place].concat()).output();
+    assert!(output.unwrap().stdout == bytes);
     // A model's answer stays as small as it is for a model.
     let json = blue.run(&[&read[..], &place, &["--json"]].concat());
     assert_eq!(json.json()["error"]["code"], "too_large", "{json}");
@@ -306,7 +345,7 @@ fn who_sent_no_token_is_told_so() {
     let blue = blue.var("GITEA_TOKEN", "");
     let ran = blue.run(&["pr", "merge", "1", "-R", "acme/storefront"]);
     assert!(ran.stderr.contains(" wants a token: "), "{ran}");
-    assert!(ran.stderr.contains("hint: none was sent; set"), "{ran}");
+    assert!(ran.stderr.contains("hint: no token was sent; set"), "{ran}");
 }
 
 #[test]
@@ -331,6 +370,61 @@ fn what_a_clone_leaves_open_is_named_by_r() {
     exit 1
     ");
     blue.run(&["pr", "list", "-R", "acme/storefront"]).success();
+}
+
+#[test]
+fn a_branch_that_is_not_pushed_is_to_be_pushed() {
+    let (blue, running) = alice();
+    let url = format!("{}/acme/storefront.git", running.url());
+    git(blue.home(), &["clone", "-q", &url, "clone"]);
+    let create = |args: &[&str]| {
+        let args = [&["-C", "clone", "pr", "create"], args].concat();
+        blue.run(&args)
+    };
+    let itself = create(&["--fill"]);
+    assert_snapshot!(itself, @r"
+    error: `main` cannot be merged into itself
+    hint: give the branch with the changes as `--head`
+    exit 1
+    ");
+    git(
+        &blue.home().join("clone"),
+        &["checkout", "-q", "-b", "topic"],
+    );
+    for args in [&["--fill"][..], &[], &["--title", "T"]] {
+        let ran = create(args);
+        assert_eq!(ran.code, Some(1), "{args:?}: {ran}");
+        assert!(
+            ran.stderr
+                .contains("hint: the branch must be on the forge: push it"),
+            "{args:?}: {ran}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_said_in_few_words() {
+    let blue = Blue::new().var("GITEA_TOKEN", "t");
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let ran = blue
+        .var("GITEA_URL", &format!("http://127.0.0.1:{port}"))
+        .run(&["pr", "list", "-R", "a/b"]);
+    let start = format!("error: could not reach 127.0.0.1:{port}: Connection refused");
+    assert!(ran.stderr.starts_with(&start), "{ran}");
+    let (_, running) = alice();
+    let tls = running.url().replace("http:", "https:");
+    let ran = Blue::new()
+        .var("GITEA_URL", &tls)
+        .run(&["pr", "list", "-R", "a/b"]);
+    assert!(
+        ran.stderr
+            .contains(": it does not speak TLS; is it plain HTTP?\n"),
+        "{ran}"
+    );
 }
 
 #[test]
@@ -376,49 +470,6 @@ fn a_noun_alone_shows_its_verbs() {
 }
 
 #[test]
-fn shells_get_their_completions() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let ran = Blue::new().run(&["completions", shell]).success();
-        for word in ["blue", "branch", "list", "limit", "read-only"] {
-            assert!(ran.stdout.contains(word), "{shell}: {word}");
-        }
-        if shell == "bash" {
-            // Names of tools are no files.
-            let (_, after) = ran.stdout.split_once("--toolset)\n").unwrap();
-            assert!(
-                after.trim_start().starts_with("COMPREPLY=(\"${cur}\")"),
-                "{after}"
-            );
-        }
-        let json = Blue::new().run(&["completions", shell, "--json"]).json();
-        assert_eq!(json["script"], ran.stdout.as_str());
-    }
-}
-
-#[test]
-fn there_is_a_man_page_for_every_command() {
-    let blue = Blue::new();
-    let page = blue.run(&["man"]).success();
-    assert!(page.stdout.contains("\n.TH blue 1"), "{page}");
-    let written = blue.run(&["man", "pages/man1", "--json"]).success().json();
-    let pages = written["pages"].as_array().unwrap();
-    for tool in tools::ALL {
-        let name = format!("blue-{}-{}.1", tool.noun(), tool.verb());
-        assert!(pages.contains(&json!(name)), "{name}");
-    }
-    let read = |name: &str| std::fs::read_to_string(blue.home().join("pages/man1").join(name));
-    let merge = read("blue-pr-merge.1").unwrap().replace("\\-", "-");
-    assert!(merge.contains("[also: --title]"), "{merge}");
-    let write = read("blue-file-write-branch.1").unwrap();
-    assert!(write.contains("Also called `write`."), "{write}");
-    for page in pages {
-        let file = blue.home().join("pages/man1").join(page.as_str().unwrap());
-        let text = std::fs::read_to_string(file).unwrap();
-        assert!(text.contains(".SH NAME"), "{page}");
-    }
-}
-
-#[test]
 fn what_takes_something_away_needs_a_yes() {
     let (blue, _running) = alice();
     let delete = [
@@ -431,8 +482,8 @@ fn what_takes_something_away_needs_a_yes() {
         "acme/storefront",
     ];
     assert_snapshot!(blue.run(&delete), @r"
-    error: `--yes` is needed to delete file Makefile: nobody can be asked here
-    hint: add `--yes` if it is meant
+    error: will not delete file Makefile without confirmation
+    hint: add `--yes`; the question is asked only on a terminal, and without `--json`
     exit 2
     ");
     let json = blue.run(&[&delete[..], &["--json"]].concat());
@@ -443,8 +494,8 @@ fn what_takes_something_away_needs_a_yes() {
     let write = ["file", "write", "-b", "main", "--delete", "Makefile"];
     let write = [&write[..], &["-R", "acme/storefront"]].concat();
     assert_snapshot!(blue.run(&write), @r"
-    error: `--yes` is needed to delete file Makefile: nobody can be asked here
-    hint: add `--yes` if it is meant
+    error: will not delete file Makefile without confirmation
+    hint: add `--yes`; the question is asked only on a terminal, and without `--json`
     exit 2
     ");
     let seen = blue

@@ -116,3 +116,28 @@ fn the_version_names_the_commit() {
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert!(json.as_object().unwrap().contains_key("commit"));
 }
+
+#[test]
+fn help_is_json_too() {
+    for args in [
+        &["help", "--json"][..],
+        &["help", "pr", "--json"],
+        &["--json", "help"],
+        &["pr", "--help", "--json"],
+    ] {
+        let help = blue(args).success().json();
+        assert!(
+            help["help"].as_str().unwrap().contains("Usage: blue"),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_without_a_repository_has_no_forge() {
+    let ran = blue(&["forge", "detect"]).success();
+    assert_eq!(
+        ran.stdout,
+        "no forge: this is not a repository on a server\n"
+    );
+}

@@ -10,21 +10,21 @@ use crate::cli::Blue;
 const INTRO: &str = "\
 # Commands
 
-Made from the program's own help; after a change run `BLUE_UPDATE=1 cargo test -p blue`.
+Generated from the program's own help; after a change run `BLUE_UPDATE=1 cargo test -p blue`.
 
 - The result goes to stdout; warnings, notes, errors and logs go to stderr.
-- `--json` prints exactly one JSON object on stdout. A failure is such an object too:
+- `--json` prints exactly one JSON object on stdout. So does a failure:
   `{\"error\":{\"code\":…,\"message\":…,\"hint\":…,\"retryable\":…}}`, with `causes` and `forge_status` where
   there are any; the exit code is the same as without `--json`.
 - Exit codes: 0 success, 1 failure, 2 wrong usage, 64 wrong configuration, 130 Ctrl-C.
-- Colour and links are for terminals only, and never with `NO_COLOR` or `TERM=dumb`. On a terminal
-  tables are cut to its width, and of a long file a part is shown; anywhere else nothing is cut:
-  `blue file read` writes the bytes of the file as they are.
-- What takes something away asks before it does so on a terminal; anywhere else, and with `--json`,
-  it needs `--yes`.
-- `--read-only`, `--allow` and `--yes` may stand before the noun, too.
-- Where an id of a commit or blob is asked for, its first seven digits or more are enough.
-- The commands below a noun (`blue pr merge`) are the [tools](tools.md) that agents have too.
+- Colour and links appear on terminals only, and never with `NO_COLOR`, `CLICOLOR=0` or `TERM=dumb`. On a
+  terminal, tables are cut to its width, and only a part of a long file is shown. Elsewhere nothing is
+  cut: `blue file read` writes the exact bytes of the file.
+- Deleting something asks for confirmation on a terminal; elsewhere, and with `--json`, it needs
+  `--yes`.
+- `--read-only`, `--allow` and `--yes` may also come before the noun: `blue --read-only pr list`.
+- For the id of a commit or blob, its first seven digits or more are enough.
+- The commands below a noun (`blue pr merge`) are the same [tools](tools.md) that agents use.
 ";
 
 #[test]

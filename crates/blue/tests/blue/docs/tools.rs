@@ -6,35 +6,35 @@ use blue_tools::{AnyTool, Effect, tools::ALL};
 use clap::{Arg, ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value, json};
 
-use super::fresh;
+use super::{fresh, words};
 
 const INTRO: &str = "\
 # Tools
 
-Made from the tools themselves; after a change run `BLUE_UPDATE=1 cargo test -p blue`.
+Generated from the tools themselves; after a change run `BLUE_UPDATE=1 cargo test -p blue`.
 
-Each tool has two doors with the same arguments and the same answer: `blue mcp` for agents, and the
-command line for people and scripts (`pr_merge` is `blue pr merge`; with `--json` it prints the very
-object that an agent gets). What is a list of objects in JSON has options of its own there: `--file`,
-`--delete`, `--rename`, `--edit`.
+Each tool can be called in two ways, with the same arguments and the same answer: by agents through
+`blue mcp`, and by people and scripts on the command line (`pr_merge` is `blue pr merge`; with `--json`
+it prints exactly the object that an agent gets). Lists of objects have options of their own there:
+`--file`, `--delete`, `--rename`, `--edit`.
 
-- `owner` and `name` say which repository; left out, they come from the git remote of the folder that
-  Blue works in. `host` says on which forge, and is needed only where that is not clear. On the command
-  line `-R [HOST/]OWNER/NAME` says all three, or the URL of the repository.
-- An answer is one flat object. `next_steps` in it, where there are any, name the tool to use next.
+- `owner` and `name` say which repository; if left out, they come from the git remote of the working
+  directory. `host` says which forge, and is needed only if that is ambiguous. On the command line,
+  `-R [HOST/]OWNER/NAME` gives all three, or the URL of the repository.
+- An answer is one flat object. Its `next_steps`, if there are any, name the tools to use next.
 - A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
   listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message.
-- An argument that does not exist is refused by name. A number may come as a text, and `number` is
-  taken for `index`.
-- `--read-only` refuses what is not a *read* here. `--allow` and `BLUE_ALLOW` say whose repositories
-  may be touched. What *destroys*, or is told to `--delete` a file, asks a person before it does so, or
-  needs `--yes`.
+- An unknown argument is refused by name. A number may be sent as a text, and `number` is accepted for
+  `index`.
+- `--read-only` refuses every tool that is not listed as *reads*. `--allow` and `BLUE_ALLOW` say whose
+  repositories may be touched. On the command line, a tool that *destroys*, and `--delete`, ask for
+  confirmation first, or need `--yes`.
 ";
 
 #[test]
 fn the_page_of_the_tools_is_fresh() {
     let mut page = INTRO.to_owned();
-    page += "\n| tool | typed | effect | what it does |\n|---|---|---|---|\n";
+    page += "\n| tool | command | effect | what it does |\n|---|---|---|---|\n";
     for tool in ALL {
         let name = tool.name();
         let _ = writeln!(
@@ -71,8 +71,8 @@ fn section(page: &mut String, tool: &dyn AnyTool) {
     let usage = usage.trim_start_matches("Usage: ");
     let again = match (tool.effect(), tool.idempotent()) {
         (Effect::Read, _) => "",
-        (_, true) => "; the same call again changes nothing more",
-        (_, false) => "; the same call again may do it again",
+        (_, true) => "; repeating a call changes nothing more",
+        (_, false) => "; repeating a call may do it again",
     };
     let _ = write!(
         page,
@@ -97,7 +97,7 @@ fn section(page: &mut String, tool: &dyn AnyTool) {
 fn arguments(page: &mut String, tool: &dyn AnyTool, command: &clap::Command) {
     let schema = tool.input_schema();
     let required = required(&schema);
-    *page += "| argument | type | typed | |\n|---|---|---|---|\n";
+    *page += "| argument | type | command line | |\n|---|---|---|---|\n";
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut listed = vec!["owner", "name", "host", "whole", "help"];
     for (name, property) in properties.into_iter().flatten() {
@@ -289,20 +289,4 @@ fn value(matches: &ArgMatches, id: &str) -> Option<String> {
     }
     let raw = matches.get_raw(id)?.next()?;
     Some(raw.to_str().unwrap().to_owned())
-}
-
-/// The words of a line as a shell sees them
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for c in line.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '\'' || c == '"' => quote = Some(c),
-            None if c == ' ' => words.push(String::new()),
-            _ => words.last_mut().unwrap().push(c),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }

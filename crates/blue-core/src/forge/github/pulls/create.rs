@@ -91,7 +91,7 @@ impl GitHub {
         if message.contains("No commits between") {
             return ForgeError::Invalid {
                 message: format!(
-                    "nothing to merge: `{head}` has no commit that `{}` has not",
+                    "nothing to merge: `{head}` has no commits that `{}` does not have",
                     opts.base
                 ),
                 status: Some(422),

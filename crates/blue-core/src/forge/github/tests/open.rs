@@ -50,7 +50,7 @@ async fn an_empty_one_is_told_in_plain_words() {
     let error = refused(failed("No commits between main and topic"), false).await;
     assert!(
         matches!(&error, ForgeError::Invalid { message, .. }
-            if message == "nothing to merge: `topic` has no commit that `main` has not"),
+            if message == "nothing to merge: `topic` has no commits that `main` does not have"),
         "{error}"
     );
 }
