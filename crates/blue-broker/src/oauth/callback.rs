@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use blue_core::secret::Secret;
+use tracing::Instrument as _;
 
 use super::{
     browser,
@@ -69,7 +70,7 @@ async fn take(
     // To its end, even if the browser goes away: the code is used up, and with it the person's
     // older tokens may be.
     let work = finish(Arc::clone(app), request.clone(), returned, code);
-    match app.tasks.spawn(work).await {
+    match app.tasks.spawn(work.in_current_span()).await {
         Ok(Ok(Some(session))) => Ok(see_other("/connections", Some(session))),
         Ok(Ok(None)) => Ok(see_other(&done, None)),
         Ok(Err(trouble)) => Err(trouble),
