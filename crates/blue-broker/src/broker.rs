@@ -31,6 +31,9 @@ use crate::{
 /// How long requests that run may go on once the broker is asked to stop
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// Requests about sign-ins and tokens at once to the forge, for all people together
+const IN_FLIGHT: usize = 64;
+
 /// Which program this is
 #[derive(Debug, Clone)]
 pub struct Build {
@@ -134,7 +137,10 @@ impl Broker {
             store,
             documents: Fetcher::new(parts.http.ca_file.clone(), parts.http.user_agent.clone()),
             limits: Limits::default(),
-            http: Http::new(parts.http),
+            http: Http::new(HttpConfig {
+                in_flight: IN_FLIGHT,
+                ..parts.http
+            }),
             turns: Turns::default(),
             tasks: TaskTracker::new(),
             passes: Passes::default(),

@@ -2,8 +2,8 @@
 //!
 //! People sign in with their account at a Forgejo or Gitea; their clients get tokens of the
 //! broker, and the forge's own tokens stay here, sealed. Whoever checks the login of other
-//! people's users must be readable alone: of `blue-core` only `clock`, `secret` and `http` are
-//! used, and what is behind the door is a [`Backend`] that the caller hands in.
+//! people's users must be readable alone: of `blue-core` only `clock`, `secret`, `http` and `text`
+//! are used, and what is behind the door is a [`Backend`] that the caller hands in.
 
 mod admin;
 mod app;

@@ -67,8 +67,14 @@ impl Rate {
 
     /// The new state of a bucket that was in state `paid`, or how long to wait; both in ms
     fn take(self, paid: i64, now: i64) -> Result<i64, i64> {
-        let next = paid.max(now).saturating_add(self.every);
         let room = self.every.saturating_mul(self.burst);
+        // Nobody pays so far ahead: the clock was set back, and all would wait until it is there again.
+        let paid = if paid > now.saturating_add(room) {
+            now
+        } else {
+            paid
+        };
+        let next = paid.max(now).saturating_add(self.every);
         let over = next.saturating_sub(now).saturating_sub(room);
         if over > 0 { Err(over) } else { Ok(next) }
     }
@@ -140,6 +146,23 @@ mod tests {
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nobody_up() {
+        let limit = Limit::new(
+            Rate::new(3, Duration::from_secs(10)),
+            Rate::new(100, Duration::from_secs(1)),
+        );
+        for _ in 0..3 {
+            assert!(limit.take(Some("a"), at(100_000)).is_ok());
+        }
+        assert!(limit.take(Some("a"), at(100_000)).is_err());
+        for _ in 0..3 {
+            assert!(limit.take(Some("a"), at(1000)).is_ok());
+        }
+        assert!(limit.take(Some("a"), at(1000)).is_err(), "it still counts");
+        assert!(limit.take(Some("b"), at(1000)).is_ok());
     }
 
     #[test]

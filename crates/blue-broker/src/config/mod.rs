@@ -6,6 +6,7 @@
 mod clients;
 mod layers;
 mod network;
+mod places;
 mod settings;
 mod values;
 
@@ -92,6 +93,9 @@ impl Config {
     pub fn read(given: &Given, home: &std::path::Path) -> Result<Self, Faults> {
         let mut from = Layers::read(given);
         let data = from.path("data").unwrap_or_else(|| home.to_owned());
+        if let Err(why) = places::can_be_folder(&data) {
+            from.fault("data", &why);
+        }
         let public_url = from.required("public_url", PublicUrl::parse);
         let forge = from.required("forge_url", ForgeUrl::parse);
         let client_id = from.required("client_id", values::word);
@@ -105,7 +109,12 @@ impl Config {
             .map(|text| Database::parse(text.expose(), from.base("db")));
         let database = match database {
             None => Some(Database::Sqlite(data.join("broker.db"))),
-            Some(Ok(database)) => Some(database),
+            Some(Ok(database)) => {
+                if let Err(why) = places::can_hold(&database, &data) {
+                    from.fault("db", &why);
+                }
+                Some(database)
+            }
             Some(Err(why)) => {
                 from.fault("db", &why);
                 None
@@ -113,8 +122,8 @@ impl Config {
         };
         let key_file = match from.path("key_file") {
             Some(path) => {
-                if !path.is_file() {
-                    from.fault("key_file", &format!("`{}` is not a file", path.display()));
+                if let Err(why) = places::holds_keys(&path) {
+                    from.fault("key_file", &why);
                 }
                 KeyFile::Named(path)
             }

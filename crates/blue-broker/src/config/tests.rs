@@ -196,8 +196,60 @@ fn a_database_of_the_file_is_below_its_folder() {
     given.file = Some(file("db = 'sqlite:my.db'"));
     let config = read(&given).unwrap();
     assert_eq!(config.database, Database::Sqlite("/etc/my.db".into()));
-    let config = read(&with(&[("BLUE_BROKER_DB", "sqlite:my.db")])).unwrap();
-    assert_eq!(config.database, Database::Sqlite("/somewhere/my.db".into()));
+    let below = tempfile::tempdir().unwrap();
+    let mut given = with(&[("BLUE_BROKER_DB", "sqlite:my.db")]);
+    given.cwd = below.path().to_owned();
+    let config = read(&given).unwrap();
+    assert_eq!(
+        config.database,
+        Database::Sqlite(below.path().join("my.db"))
+    );
+}
+
+#[test]
+fn files_that_cannot_be_there_are_faults() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "hunter2\n").unwrap();
+    let at = |path: &Path| path.display().to_string();
+    let told = faults(&with(&[
+        ("BLUE_BROKER_DATA", &at(&file.join("below"))),
+        (
+            "BLUE_BROKER_DB",
+            &format!("sqlite:{}", at(&dir.path().join("gone/x.db"))),
+        ),
+        ("BLUE_BROKER_KEY_FILE", &at(&file)),
+    ]));
+    assert_eq!(
+        told,
+        [
+            format!("BLUE_BROKER_DATA: `{}` is not a folder", at(&file)),
+            format!(
+                "BLUE_BROKER_DB: there is no folder `{}`",
+                at(&dir.path().join("gone"))
+            ),
+            format!(
+                "BLUE_BROKER_KEY_FILE: line 1 of the key file `{}` is not a key: 32 bytes in base64",
+                at(&file)
+            ),
+        ]
+    );
+    let told = faults(&with(&[(
+        "BLUE_BROKER_DB",
+        &format!("sqlite:{}", at(dir.path())),
+    )]));
+    assert_eq!(
+        told,
+        [format!("BLUE_BROKER_DB: `{}` is a folder", at(dir.path()))]
+    );
+    // The folder of the data is made at the start, and what is in it after that.
+    let data = at(&dir.path().join("new/data"));
+    let db = format!("sqlite:{data}/x.db");
+    read(&with(&[
+        ("BLUE_BROKER_DATA", &data),
+        ("BLUE_BROKER_DB", &db),
+    ]))
+    .unwrap();
 }
 
 #[test]

@@ -1,4 +1,6 @@
 //! The file of the master keys: one key a line in base64, the active one first
+//!
+//! One that an admin made may also be the 32 bytes of a key and nothing else.
 
 use std::{
     fs::{self, File},
@@ -70,11 +72,11 @@ pub(crate) fn load_or_make(
 
 /// Read the keys of a file that is there
 pub(crate) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
-    let text = fs::read_to_string(path).map_err(|source| KeyFileError::Read {
+    let held = fs::read(path).map_err(|source| KeyFileError::Read {
         path: shown(path),
         source,
     })?;
-    parse(&text, path)
+    parse(&held, path)
 }
 
 /// Held by whoever changes the file: of two who do it at once, one would write over the other's key
@@ -158,9 +160,16 @@ fn folder(path: &Path) -> &Path {
     parent
 }
 
-fn parse(text: &str, path: &Path) -> Result<KeyRing, KeyFileError> {
+fn parse(held: &[u8], path: &Path) -> Result<KeyRing, KeyFileError> {
+    // Words that somebody typed are no key, however many they are.
+    let is_text = held
+        .iter()
+        .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
+    if let (false, Ok(bytes)) = (is_text, held.try_into()) {
+        return Ok(KeyRing::of(MasterKey::of(bytes), Vec::new()));
+    }
     let mut keys = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in String::from_utf8_lossy(held).lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -241,9 +250,29 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_told_by_its_line() {
-        let bad = |text: &str| parse(text, Path::new("keys")).unwrap_err().to_string();
+        let parse = |held: &[u8]| parse(held, Path::new("keys"));
+        let bad = |text: &str| parse(text.as_bytes()).unwrap_err().to_string();
         assert!(bad("# mine\nhunter2\n").starts_with("line 2 of"));
         assert!(!bad("hunter2").contains("hunter2"));
         assert!(bad("\n# nothing\n").contains("holds no key"));
+        assert!(bad("hunter2hunter2hunter2hunter2hun\n").starts_with("line 1 of"));
+        assert!(parse(&[0xff; 31]).is_err() && parse(&[0xff; 33]).is_err());
+    }
+
+    #[test]
+    fn a_key_is_a_line_or_its_bytes() {
+        let bytes: [u8; 32] = rng::bytes(&SystemRng::default());
+        let line = STANDARD.encode(bytes);
+        let id = MasterKey::of(bytes).id().to_owned();
+        for held in [
+            bytes.to_vec(),
+            line.clone().into_bytes(),
+            format!("# mine\r\n\r\n{line}\r\n").into_bytes(),
+        ] {
+            assert_eq!(
+                parse(&held, Path::new("keys")).unwrap().ids(),
+                [id.as_str()]
+            );
+        }
     }
 }

@@ -54,6 +54,11 @@ impl MasterKey {
         &self.bytes
     }
 
+    #[cfg(test)]
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     fn derive(&self, purpose: Purpose) -> [u8; 32] {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"blue-broker");
         let mut key = [0; 32];

@@ -51,7 +51,9 @@ impl Keys {
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
     }
 
+    /// Wrap with the key that is active now: who rotates counts on no row of an older one
     pub(crate) fn wrap(&self, rng: &dyn Rng, key: &DataKey, bound: &Bound) -> WrappedKey {
+        self.look_again();
         self.ring().wrap(rng, key, bound)
     }
 
@@ -101,6 +103,19 @@ mod tests {
         assert_eq!(keys.derived(Purpose::Code, &begun), code);
         assert_ne!(keys.named("an-id"), begun);
         assert!(keys.derived_by_each(Purpose::Form, "x").len() == 2);
+    }
+
+    #[test]
+    fn what_is_wrapped_after_a_rotation_does_not_need_the_old_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, rng) = (KeyFile::Own(dir.path().join("keys")), SystemRng::default());
+        let made = file::load_or_make(&file, &rng, None).unwrap();
+        let keys = Keys::new(file.clone(), made.clone());
+        let rotated = made.rotated(&rng);
+        file::write(file.path(), &rotated).unwrap();
+        let place = Bound::to("users").and("1");
+        let wrapped = keys.wrap(&rng, &DataKey::new(&rng), &place);
+        assert!(rotated.only_active().unwrap(&wrapped, &place).is_ok());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use axum::{
     response::Response,
 };
 use serde_json::json;
+use tracing::{Instrument as _, Span};
 use url::Url;
 
 use super::{
@@ -76,13 +77,13 @@ async fn enter(app: &Arc<App>, known: bool, mut request: Request<Body>) -> Respo
 /// What follows when the forge does not take the token of this call
 fn refused_by_forge(app: &Arc<App>, pass: &Arc<Pass>) -> Refused {
     let (app, pass) = (Arc::clone(app), Arc::clone(pass));
+    let span = Span::current();
     Refused::new(move || {
         // Nobody is let in by what is remembered of this token.
         app.passes.forget(std::slice::from_ref(&pass.grant));
         let (on, pass) = (Arc::clone(&app), Arc::clone(&pass));
-        app.tasks.spawn(async move {
-            upstream::distrust(&on, &pass.user, pass.version).await;
-        });
+        let work = async move { upstream::distrust(&on, &pass.user, pass.version).await };
+        app.tasks.spawn(work.instrument(span.clone()));
     })
 }
 

@@ -20,7 +20,7 @@ use crate::app::App;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest that a request may take whose body is small; more than the forge may take, asked twice
+/// Longest that a request may take whose body is small; more than the forge may take, asked once
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The name of the request; handlers take it from its extensions

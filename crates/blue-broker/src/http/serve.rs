@@ -1,6 +1,7 @@
 //! Connections: taken, held to a time, ended
 //!
-//! A client that sends its request byte by byte must not hold a connection for ever.
+//! A client that sends its request byte by byte must not hold a connection for ever, nor one that
+//! sends without end our memory.
 
 use std::{net::SocketAddr, pin::pin, time::Duration};
 
@@ -18,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Longest that a client may take to send the head of a request, and to send the next one
 pub const HEAD: Duration = Duration::from_secs(30);
+
+/// Largest head of a request: line and headers, with room for every cookie that a browser keeps
+const LARGEST: usize = 64 * 1024;
 
 /// Answer until `stop`, then let what runs come to its end; dropped, it cuts everything off
 pub async fn serve(listener: TcpListener, router: Router, head: Duration, stop: CancellationToken) {
@@ -62,6 +66,7 @@ async fn connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head)
+        .max_buf_size(LARGEST)
         .serve_connection(TokioIo::new(socket), service);
     let mut connection = pin!(connection);
     tokio::select! {
@@ -119,6 +124,24 @@ mod tests {
         assert!(ended.is_ok(), "it goes on");
         assert!(start.elapsed() >= Duration::from_millis(150), "too early");
         assert!(!said.starts_with(b"HTTP/1.1 200"), "{said:?}");
+    }
+
+    #[tokio::test]
+    async fn a_head_is_not_larger_than_a_browser_sends() {
+        let (address, _stop) = started(HEAD).await;
+        let said = async |cookies: usize| {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            let cookies = "x".repeat(cookies);
+            let head =
+                format!("GET / HTTP/1.1\r\nCookie: a={cookies}\r\nConnection: close\r\n\r\n");
+            // Who still sends when the connection is closed may not hear why.
+            let _ = socket.write_all(head.as_bytes()).await;
+            let mut said = Vec::new();
+            let _ = socket.read_to_end(&mut said).await;
+            String::from_utf8_lossy(&said).starts_with("HTTP/1.1 200")
+        };
+        assert!(said(40_000).await);
+        assert!(!said(200_000).await);
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 //! The state counts once, and only in the browser that said yes: whoever follows an address that
 //! somebody else got from us gets nowhere, and nothing is asked of the forge for them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -12,6 +12,8 @@ use axum::{
     response::Response,
 };
 use blue_core::secret::Secret;
+use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::{
     browser,
@@ -30,6 +32,8 @@ use crate::{
 
 /// Seconds that a code is good
 const CODE_LIFE: i64 = 60;
+/// How long a browser waits before it is shown a page that says so
+const SOON: Duration = Duration::from_secs(10);
 
 pub(crate) async fn callback(
     State(app): State<Arc<App>>,
@@ -69,11 +73,12 @@ async fn take(
     // To its end, even if the browser goes away: the code is used up, and with it the person's
     // older tokens may be.
     let work = finish(Arc::clone(app), request.clone(), returned, code);
-    match app.tasks.spawn(work).await {
-        Ok(Ok(Some(session))) => Ok(see_other("/connections", Some(session))),
-        Ok(Ok(None)) => Ok(see_other(&done, None)),
-        Ok(Err(trouble)) => Err(trouble),
-        Err(error) => {
+    match soon(app.tasks.spawn(work.in_current_span())).await {
+        // The page there waits on, and leads on.
+        None | Some(Ok(Ok(None))) => Ok(see_other(&done, None)),
+        Some(Ok(Ok(Some(session)))) => Ok(see_other("/connections", Some(session))),
+        Some(Ok(Err(trouble))) => Err(trouble),
+        Some(Err(error)) => {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "a sign-in broke off"
@@ -81,6 +86,11 @@ async fn take(
             Ok(see_other(&done, None))
         }
     }
+}
+
+/// What comes of the work, if it comes soon: a forge that is slow is asked four times
+async fn soon<T>(work: impl Future<Output = T>) -> Option<T> {
+    timeout(SOON, work).await.ok()
 }
 
 /// Turn the forge's code into ours, or note why not; gives the cookie of somebody who signed in to
@@ -215,4 +225,17 @@ fn forge_failed(error: &UpstreamError) -> Problem {
         "a sign-in at the forge failed"
     );
     Problem::Forge
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_looks_at_an_empty_page_for_long() {
+        assert_eq!(soon(pending::<()>()).await, None);
+        assert_eq!(soon(ready(1)).await, Some(1));
+    }
 }

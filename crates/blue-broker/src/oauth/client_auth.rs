@@ -28,19 +28,7 @@ pub(crate) async fn client(
     params: &Params,
 ) -> Result<Client, OAuthError> {
     let shown = shown(headers, params)?;
-    let found = clients::find(app, &shown.id).await.map_err(|error| {
-        let why = &error as &dyn std::error::Error;
-        tracing::warn!(error = why, "a client could not be looked up");
-        match error {
-            ClientError::Store(error) => error.into(),
-            // Said to be unknown, it would begin anew.
-            ClientError::Metadata(MetadataError::Busy | MetadataError::Unreachable) => {
-                OAuthError::unavailable("the client's document could not be read")
-            }
-            ClientError::Metadata(_) => OAuthError::invalid_client("the client is not known"),
-        }
-    })?;
-    let unknown = || OAuthError::invalid_client("the client is not known");
+    let found = clients::find(app, &shown.id).await.map_err(not_found)?;
     let client = found.ok_or_else(unknown)?;
     let good = match (&client.secret, &shown.secret) {
         (None, None) => true,
@@ -54,6 +42,25 @@ pub(crate) async fn client(
         Err(OAuthError::invalid_client(
             "the client did not show who it is",
         ))
+    }
+}
+
+fn unknown() -> OAuthError {
+    OAuthError::invalid_client("the client is not known")
+}
+
+fn not_found(error: ClientError) -> OAuthError {
+    let error = match error {
+        ClientError::Store(error) => return error.into(),
+        ClientError::Metadata(error) => error,
+    };
+    tracing::info!(%error, "a client's document was not taken");
+    match error {
+        // Said to be unknown, it would begin anew.
+        MetadataError::Busy | MetadataError::Unreachable => {
+            OAuthError::unavailable("the client's document could not be read")
+        }
+        _ => unknown(),
     }
 }
 

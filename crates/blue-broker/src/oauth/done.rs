@@ -95,18 +95,23 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
         }
         Stage::Returned => onward::wait(rng),
         Stage::Granted { .. } if found.ask.client_id.is_none() => see_other("/connections", None),
-        Stage::Granted { .. } => {
+        Stage::Granted { user } => {
             let code = code(app, &found.id);
             // A code that was used must not come to the client again: it would take it for theft.
             if !app.store.code_is_open(&code.hash(), app.now()).await? {
                 return Ok(finished(app));
             }
             let to = back(app, &found, &[("code", code.expose())])?;
+            let who = app.store.user(user).await?.ok_or(Trouble::Gone)?;
             let page = Onward {
                 title: "You are signed in",
                 to: &to,
                 link: "Go back to your app",
-                note: "If your app does not go on by itself, follow the link. You can close this page afterwards.",
+                note: &format!(
+                    "At {} you are {}. If your app does not go on by itself, follow the link. \
+                     You can close this page afterwards.",
+                    app.config.forge_name, who.login
+                ),
             };
             page.show(rng)
         }

@@ -69,6 +69,18 @@ pub(crate) struct Authorization {
     pub(crate) expires_at: Timestamp,
 }
 
+/// Whole rows, by what follows
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, stage, client_id, redirect_uri, client_state, scope, resource, \
+             challenge, browser_hash, form_hash, user_id, problem, expires_at FROM \
+             authorizations ",
+            $rest
+        )
+    };
+}
+
 type Row = (
     String,
     String,
@@ -156,9 +168,7 @@ impl Store {
         id: &str,
         now: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
-        const SQL: &str = "SELECT id, stage, client_id, redirect_uri, client_state, scope, resource, \
-            challenge, browser_hash, form_hash, user_id, problem, expires_at \
-            FROM authorizations WHERE id = $1 AND expires_at > $2";
+        const SQL: &str = select!("WHERE id = $1 AND expires_at > $2");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(id)
@@ -224,9 +234,7 @@ impl Store {
         upstream: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
-        const SQL: &str = "SELECT id, stage, client_id, redirect_uri, client_state, scope, resource, \
-            challenge, browser_hash, form_hash, user_id, problem, expires_at \
-            FROM authorizations WHERE upstream_hash = $1 AND expires_at > $2";
+        const SQL: &str = select!("WHERE upstream_hash = $1 AND expires_at > $2");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(upstream.bytes())

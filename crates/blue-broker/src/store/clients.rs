@@ -85,6 +85,17 @@ pub(crate) struct Client {
     pub(crate) last_used_at: Option<Timestamp>,
 }
 
+/// Whole rows, by what follows
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, kind, name, redirect_uris, auth_method, secret_hash, metadata, \
+             fingerprint, created_at, last_used_at FROM clients ",
+            $rest
+        )
+    };
+}
+
 type Row = (
     String,
     String,
@@ -118,8 +129,7 @@ impl Client {
 
 impl Store {
     pub(crate) async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
-        const SQL: &str = "SELECT id, kind, name, redirect_uris, auth_method, secret_hash, metadata, \
-            fingerprint, created_at, last_used_at FROM clients WHERE id = $1";
+        const SQL: &str = select!("WHERE id = $1");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(id).fetch_optional(on).await?
         });
@@ -130,8 +140,7 @@ impl Store {
         &self,
         fingerprint: &TokenHash,
     ) -> Result<Option<Client>, StoreError> {
-        const SQL: &str = "SELECT id, kind, name, redirect_uris, auth_method, secret_hash, metadata, \
-            fingerprint, created_at, last_used_at FROM clients WHERE fingerprint = $1";
+        const SQL: &str = select!("WHERE fingerprint = $1");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(fingerprint.bytes())
@@ -143,8 +152,7 @@ impl Store {
 
     /// Every client, the newest first
     pub(crate) async fn clients(&self, limit: i64) -> Result<Vec<Client>, StoreError> {
-        const SQL: &str = "SELECT id, kind, name, redirect_uris, auth_method, secret_hash, metadata, \
-            fingerprint, created_at, last_used_at FROM clients ORDER BY created_at DESC, id LIMIT $1";
+        const SQL: &str = select!("ORDER BY created_at DESC, id LIMIT $1");
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
         });

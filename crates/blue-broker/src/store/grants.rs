@@ -48,6 +48,16 @@ pub(super) const SWEPT: i64 = 500;
 pub(super) const INSERT: &str = "INSERT INTO grants (id, user_id, client_id, scope, resource, \
     created_at, last_used_at, refresh_window, refresh_count) VALUES ($1, $2, $3, $4, $5, $6, $6, 0, 0)";
 
+/// Whole rows, by what follows
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, user_id, client_id, scope, resource, created_at, last_used_at FROM grants ",
+            $rest
+        )
+    };
+}
+
 type Row = (String, String, String, String, String, i64, i64);
 
 fn grant((id, user, client_id, scope, resource, created, last): Row) -> Grant {
@@ -65,8 +75,8 @@ fn grant((id, user, client_id, scope, resource, created, last): Row) -> Grant {
 impl Store {
     /// Grants of a person that are not ended, the last used first
     pub(crate) async fn grants_of(&self, user: &str) -> Result<Vec<Grant>, StoreError> {
-        const SQL: &str = "SELECT id, user_id, client_id, scope, resource, created_at, last_used_at \
-            FROM grants WHERE user_id = $1 AND revoked_at IS NULL ORDER BY last_used_at DESC, id";
+        const SQL: &str =
+            select!("WHERE user_id = $1 AND revoked_at IS NULL ORDER BY last_used_at DESC, id");
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(user).fetch_all(on).await?
         });
@@ -75,8 +85,8 @@ impl Store {
 
     /// All grants that are not ended, the last used first
     pub(crate) async fn grants(&self, limit: i64) -> Result<Vec<Grant>, StoreError> {
-        const SQL: &str = "SELECT id, user_id, client_id, scope, resource, created_at, last_used_at \
-            FROM grants WHERE revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT $1";
+        const SQL: &str =
+            select!("WHERE revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT $1");
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
         });

@@ -69,6 +69,18 @@ pub(crate) struct Lease {
     owner: String,
 }
 
+/// Whole rows, by what follows
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
+             access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
+             forge_scope FROM users ",
+            $rest
+        )
+    };
+}
+
 type Row = (
     String,
     String,
@@ -137,9 +149,7 @@ fn millis(time: Duration) -> i64 {
 
 impl Store {
     pub(crate) async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
-        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
-            forge_scope FROM users WHERE id = $1";
+        const SQL: &str = select!("WHERE id = $1");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(id).fetch_optional(on).await?
         });
@@ -151,10 +161,7 @@ impl Store {
         forge: &str,
         account: &str,
     ) -> Result<Option<User>, StoreError> {
-        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
-            forge_scope FROM users \
-            WHERE forge = $1 AND forge_user = $2";
+        const SQL: &str = select!("WHERE forge = $1 AND forge_user = $2");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(forge)
@@ -166,10 +173,7 @@ impl Store {
     }
 
     pub(crate) async fn users(&self, limit: i64) -> Result<Vec<User>, StoreError> {
-        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
-            forge_scope FROM users \
-            ORDER BY login, id LIMIT $1";
+        const SQL: &str = select!("ORDER BY login, id LIMIT $1");
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
         });
@@ -178,9 +182,7 @@ impl Store {
 
     /// Everybody with this id or login; a login that was given up at the forge may come twice
     pub(crate) async fn users_named(&self, who: &str) -> Result<Vec<User>, StoreError> {
-        const SQL: &str = "SELECT id, forge, forge_user, login, key_id, wrapped_key, state, version, \
-            access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
-            forge_scope FROM users WHERE id = $1 OR login = $1 ORDER BY id";
+        const SQL: &str = select!("WHERE id = $1 OR login = $1 ORDER BY id");
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(who).fetch_all(on).await?
         });

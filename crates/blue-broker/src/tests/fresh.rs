@@ -246,6 +246,24 @@ async fn a_forge_that_is_down_ends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_gives_little_is_asked_no_more_than_needed() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
+    *world.forge.mood.lock().unwrap() = Mood::Terse;
+    world.clock.advance(Duration::from_mins(59));
+    for asked in 1..4 {
+        for _ in 0..3 {
+            let fresh = upstream::fresh(world.app(), &user).await.unwrap();
+            assert_eq!(fresh.access.expose(), "access-terse");
+        }
+        // The refresh token stayed the one that there was.
+        assert_eq!(world.asked(), asked);
+        world.clock.advance(Duration::from_mins(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn older_tokens_do_not_open_in_a_newer_row() {
     let world = World::start().await;
     let id = world.sign_in("1").await;

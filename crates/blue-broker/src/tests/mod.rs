@@ -80,6 +80,8 @@ enum Mood {
     Broken,
     /// It gives again what it gave before
     Same,
+    /// It gives no new refresh token, and an access token for a minute and a half
+    Terse,
 }
 
 /// A forge that only refreshes
@@ -147,7 +149,11 @@ impl Forge {
         match mood {
             Mood::Refusing(error) => return refused(error),
             Mood::Broken => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-            Mood::Rotating | Mood::Same if !good => return refused("unauthorized_client"),
+            _ if !good => return refused("unauthorized_client"),
+            Mood::Terse => {
+                let body = json!({ "access_token": "access-terse", "expires_in": "90" });
+                return body.to_string().into_response();
+            }
             Mood::Rotating => *current += 1,
             Mood::Same => {}
         }

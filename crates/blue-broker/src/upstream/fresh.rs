@@ -12,8 +12,9 @@ use std::{
 };
 
 use blue_core::secret::Secret;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, interval_at, sleep, timeout};
+use tracing::Instrument as _;
 
 use super::{Tokens, UpstreamError, account, refresh, vault};
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// A token that ends so soon is not handed out: the call it is for takes its time
-const MARGIN: Duration = Duration::from_mins(2);
+const MARGIN: SignedDuration = SignedDuration::from_mins(2);
 /// How long others wait for a process that died while it asked; one that lives keeps asking for more
 const LEASE: Duration = Duration::from_secs(5);
 /// When it asks for more
@@ -113,7 +114,7 @@ pub(crate) async fn fresh(app: &Arc<App>, user: &str) -> Result<Fresh, FreshErro
         let came = Instant::now();
         async move { in_turn(&app, &user, came).await }
     };
-    let mut renewing = app.tasks.spawn(renewing);
+    let mut renewing = app.tasks.spawn(renewing.in_current_span());
     let ends = opened.access_expires_at;
     let renewed = if ends > app.now() {
         timeout(HURRY, &mut renewing).await
@@ -187,7 +188,7 @@ async fn replace(app: &App, user: &str, refused: i64, came: Instant) -> Result<(
     note(&mut turn, &renewed);
     drop(turn);
     let fresh = renewed?;
-    if let Err(UpstreamError::Unclear { status: 401 }) = account(app, &fresh.access).await {
+    if let Err(UpstreamError::Unclear { status: 401, .. }) = account(app, &fresh.access).await {
         // Only what was tried: somebody may have signed in since.
         let why = "the forge refuses a new token, too";
         must_reconnect(app, user, fresh.version, why).await?;
@@ -228,7 +229,7 @@ async fn look(app: &App, user: &str, refused: Option<i64>) -> Result<Seen, Fresh
         return Err(FreshError::Reconnect);
     }
     let opened = vault::open(app, &user)?.ok_or(FreshError::Reconnect)?;
-    let good_until = before_end(opened.access_expires_at);
+    let good_until = before_end(user.updated_at, opened.access_expires_at);
     if good_until > app.now() && refused != Some(user.version) {
         return Ok(Seen::Good(Fresh {
             login: user.login,
@@ -240,8 +241,13 @@ async fn look(app: &App, user: &str, refused: Option<i64>) -> Result<Seen, Fresh
     Ok(Seen::Ending(Box::new(user), opened))
 }
 
-fn before_end(end: Timestamp) -> Timestamp {
-    end.checked_sub(MARGIN).unwrap_or(Timestamp::MIN)
+/// Until when to hand out a token that was written at `since`
+///
+/// Of one that lives for no more than minutes, half of its life: else every call would refresh it.
+fn before_end(since: Timestamp, end: Timestamp) -> Timestamp {
+    let life = end.duration_since(since).max(SignedDuration::ZERO);
+    let margin = MARGIN.min(life / 2);
+    end.checked_sub(margin).unwrap_or(Timestamp::MIN)
 }
 
 async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, FreshError> {
@@ -334,7 +340,8 @@ async fn keep(app: &App, mut user: User, tokens: Tokens) -> Result<Option<Fresh>
         };
         match written.await {
             Ok(Written::Yes) => {
-                let good_until = before_end(sealed.access_expires_at).max(app.now());
+                let now = app.now();
+                let good_until = before_end(now, sealed.access_expires_at).max(now);
                 return Ok(Some(Fresh {
                     login: user.login,
                     access: tokens.access,
@@ -365,4 +372,21 @@ enum Written {
     Newer,
     /// Somebody took the old ones for refused
     Erased(Box<User>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_not_handed_out_in_its_last_moments() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (life, good_for) in [(3600, 3480), (240, 120), (60, 30), (1, 0), (0, 0)] {
+            let until = before_end(at(1000), at(1000 + life));
+            assert_eq!(until.as_second(), 1000 + good_for, "{life}");
+        }
+        // The clock was set back meanwhile.
+        assert_eq!(before_end(at(1000), at(900)), at(900));
+        assert!(before_end(Timestamp::MIN, Timestamp::MAX) > at(0));
+    }
 }

@@ -41,8 +41,8 @@ pub(crate) enum UpstreamError {
     #[error("the forge refused: {error} {description}")]
     Refused { error: String, description: String },
     /// Nobody knows whether it did something
-    #[error("the forge did not answer as it should (status {status})")]
-    Unclear { status: u16 },
+    #[error("the forge did not answer as it should, asked {asked} (status {status})")]
+    Unclear { asked: &'static str, status: u16 },
     #[error("the forge could not be asked: {}", causes::whole(.0))]
     Http(#[from] HttpError),
 }

@@ -10,6 +10,7 @@ use base64::{
 use blue_core::{
     http::{Request, Response},
     secret::Secret,
+    text::clean_line,
 };
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -21,6 +22,8 @@ use crate::{app::App, crypto::Purpose};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_ANSWER: u64 = 256 * 1024;
+/// Longest id or login; no forge has one of half that length
+const LONGEST_NAME: usize = 255;
 
 /// Where the forge sends people back to
 pub(crate) fn callback(app: &App) -> String {
@@ -61,15 +64,21 @@ pub(crate) async fn account(app: &App, access: &Secret) -> Result<ForgeAccount, 
         sub: String,
         preferred_username: String,
     }
+    let asked = "who somebody is";
     let answer = get(app, "login/oauth/userinfo", access).await?;
-    let info: Info = read(&answer)?;
-    if info.sub.is_empty() || info.preferred_username.is_empty() {
-        return Err(unclear(&answer));
+    let info: Info = read(&answer, asked)?;
+    if !is_name(&info.sub) || !is_name(&info.preferred_username) {
+        return Err(unclear(&answer, asked));
     }
     Ok(ForgeAccount {
         id: info.sub,
         login: info.preferred_username,
     })
+}
+
+/// Whether it can be shown and compared as it is
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST_NAME && clean_line(text) == text
 }
 
 /// How far a token reaches
@@ -104,7 +113,7 @@ pub(crate) async fn reach(
             403 => return Ok((Reach::AsAsked, granted)),
             // This forge does not have that at all, and so it says nothing.
             400 | 404 | 405 | 410 | 422 => {}
-            _ => return Err(unclear(&answer)),
+            _ => return Err(unclear(&answer, "for what a token must not open")),
         }
     }
     // All that there is was asked for.
@@ -139,9 +148,10 @@ async fn granted_scope(app: &App, access: &Secret) -> Result<String, UpstreamErr
     let body = json!({ "token": access.expose() }).to_string();
     request.body = Some(body.into());
     let answer = app.http.send(request).await?;
-    let grant: Grant = read(&answer)?;
+    let asked = "what was granted";
+    let grant: Grant = read(&answer, asked)?;
     if !grant.active {
-        return Err(unclear(&answer));
+        return Err(unclear(&answer, asked));
     }
     Ok(grant.scope)
 }
@@ -185,21 +195,21 @@ fn request(app: &App, method: Method, path: &str) -> Request {
 /// The forge's own address is https or this machine, and no redirect is followed
 fn authorize(request: &mut Request, scheme: &str, value: &str) -> Result<(), UpstreamError> {
     let value = HeaderValue::try_from(format!("{scheme} {value}"));
-    let mut value = value.map_err(|_| UpstreamError::Unclear { status: 0 })?;
+    let asked = "for a token that can be sent";
+    let mut value = value.map_err(|_| UpstreamError::Unclear { asked, status: 0 })?;
     value.set_sensitive(true);
     request.headers.insert(header::AUTHORIZATION, value);
     Ok(())
 }
 
-fn read<T: DeserializeOwned>(answer: &Response) -> Result<T, UpstreamError> {
+fn read<T: DeserializeOwned>(answer: &Response, asked: &'static str) -> Result<T, UpstreamError> {
     if !answer.status.is_success() {
-        return Err(unclear(answer));
+        return Err(unclear(answer, asked));
     }
-    serde_json::from_slice(&answer.body).map_err(|_| unclear(answer))
+    serde_json::from_slice(&answer.body).map_err(|_| unclear(answer, asked))
 }
 
-fn unclear(answer: &Response) -> UpstreamError {
-    UpstreamError::Unclear {
-        status: answer.status.as_u16(),
-    }
+fn unclear(answer: &Response, asked: &'static str) -> UpstreamError {
+    let status = answer.status.as_u16();
+    UpstreamError::Unclear { asked, status }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use axum::http::{HeaderValue, Method, header};
 use blue_core::{http::Request, secret::Secret};
 use serde::Deserialize;
-use url::form_urlencoded::Serializer;
+use serde_json::Value;
+use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::{Tokens, UpstreamError};
 use crate::app::App;
@@ -17,13 +18,16 @@ use crate::app::App;
 const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_ANSWER: u64 = 256 * 1024;
 /// As Gitea and Forgejo have it, where an answer does not say
-const LIFETIME: u64 = 3600;
+const LIFETIME: Duration = Duration::from_hours(1);
+/// So much of the forge's words is told
+const LONGEST_WORDS: usize = 200;
 
 #[derive(Deserialize)]
 struct Given {
     access_token: String,
-    refresh_token: String,
-    expires_in: Option<u64>,
+    refresh_token: Option<String>,
+    #[serde(default)]
+    expires_in: Value,
 }
 
 #[derive(Deserialize)]
@@ -40,29 +44,34 @@ pub(crate) async fn exchange(
     verifier: &Secret,
 ) -> Result<Tokens, UpstreamError> {
     let redirect = app.config.public_url.at("/oauth/callback");
-    let fields = [
+    let plain = [
         ("grant_type", "authorization_code"),
-        ("code", code.expose()),
         ("redirect_uri", &redirect),
-        ("code_verifier", verifier.expose()),
     ];
-    post(app, &fields).await
+    post(app, &plain, &[("code", code), ("code_verifier", verifier)]).await
 }
 
 /// Turn a refresh token into new tokens; on many forges it is worth nothing afterwards
 pub(crate) async fn refresh(app: &App, refresh: &Secret) -> Result<Tokens, UpstreamError> {
-    let fields = [
-        ("grant_type", "refresh_token"),
-        ("refresh_token", refresh.expose()),
-    ];
-    post(app, &fields).await
+    let plain = [("grant_type", "refresh_token")];
+    post(app, &plain, &[("refresh_token", refresh)]).await
 }
 
-async fn post(app: &App, fields: &[(&str, &str)]) -> Result<Tokens, UpstreamError> {
+async fn post(
+    app: &App,
+    plain: &[(&str, &str)],
+    secret: &[(&str, &Secret)],
+) -> Result<Tokens, UpstreamError> {
+    let own = [("client_secret", &app.config.client_secret)];
+    let secret: Vec<(&str, &str)> = own
+        .iter()
+        .chain(secret)
+        .map(|(name, value)| (*name, value.expose()))
+        .collect();
     let body = Serializer::new(String::new())
-        .extend_pairs(fields)
+        .extend_pairs(plain)
         .append_pair("client_id", &app.config.client_id)
-        .append_pair("client_secret", app.config.client_secret.expose())
+        .extend_pairs(&secret)
         .finish();
     let url = app.config.forge.at("login/oauth/access_token");
     let mut request = Request::new(Method::POST, url);
@@ -78,32 +87,101 @@ async fn post(app: &App, fields: &[(&str, &str)]) -> Result<Tokens, UpstreamErro
     request.timeout = Some(PATIENCE);
     request.max_body = Some(MAX_ANSWER);
     let answer = app.http.send(request).await?;
-    let status = answer.status.as_u16();
+    let unclear = || UpstreamError::Unclear {
+        asked: "for tokens",
+        status: answer.status.as_u16(),
+    };
     if answer.status.is_success() {
-        let given: Given =
-            serde_json::from_slice(&answer.body).map_err(|_| UpstreamError::Unclear { status })?;
-        let tokens = Tokens {
-            access: Secret::new(given.access_token),
-            refresh: Secret::new(given.refresh_token),
-            expires_in: Duration::from_secs(given.expires_in.unwrap_or(LIFETIME)),
-        };
-        if tokens.access.is_empty() || tokens.refresh.is_empty() {
-            return Err(UpstreamError::Unclear { status });
+        let given: Given = serde_json::from_slice(&answer.body).map_err(|_| unclear())?;
+        // One that is left out stays the one that there is (RFC 6749, 6).
+        let known = secret.iter().find(|(name, _)| *name == "refresh_token");
+        let refresh = given.refresh_token.filter(|token| !token.is_empty());
+        let refresh = refresh.or_else(|| known.map(|(_, token)| (*token).to_owned()));
+        let access = Secret::new(given.access_token);
+        if access.is_empty() {
+            return Err(unclear());
         }
-        return Ok(tokens);
+        return Ok(Tokens {
+            access,
+            refresh: Secret::new(refresh.ok_or_else(unclear)?),
+            expires_in: lifetime(&given.expires_in),
+        });
     }
     if !answer.status.is_client_error() {
-        return Err(UpstreamError::Unclear { status });
+        return Err(unclear());
     }
-    let refused: Refused =
-        serde_json::from_slice(&answer.body).map_err(|_| UpstreamError::Unclear { status })?;
+    let refused: Refused = serde_json::from_slice(&answer.body).map_err(|_| unclear())?;
+    let sent: Vec<&str> = secret.iter().map(|(_, value)| *value).collect();
     Err(UpstreamError::Refused {
-        error: word(&refused.error),
-        description: word(&refused.error_description),
+        error: words(&refused.error, &sent),
+        description: words(&refused.error_description, &sent),
     })
 }
 
-/// The forge's words, fit for a log line and a page
-fn word(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
+/// How long a token lives, however that is written
+///
+/// What makes no sense is no reason to throw tokens away: there may be no others.
+fn lifetime(said: &Value) -> Duration {
+    let seconds = match said {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.unwrap_or(LIFETIME)
+}
+
+/// The forge's words, fit for a log line; none of them where it repeats a secret that it was sent
+fn words(text: &str, sent: &[&str]) -> String {
+    let repeats = |secret: &&str| {
+        let encoded: String = byte_serialize(secret.as_bytes()).collect();
+        text.contains(*secret) || text.contains(&encoded)
+    };
+    if sent.iter().any(repeats) {
+        return "(its words hold a secret)".to_owned();
+    }
+    let shown = text.chars().filter(|c| !c.is_control());
+    shown.take(LONGEST_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_lifetime_is_read_however_it_is_written() {
+        let seconds = |said: Value| lifetime(&said).as_secs();
+        assert_eq!(seconds(json!(60)), 60);
+        assert_eq!(seconds(json!(60.5)), 60);
+        assert_eq!(seconds(json!("60")), 60);
+        assert_eq!(seconds(json!(0)), 0);
+        assert_eq!(seconds(json!(1_u64 << 63)), 1 << 63);
+        for nonsense in [
+            json!(null),
+            json!(-1),
+            json!(1e300),
+            json!("soon"),
+            json!([]),
+        ] {
+            assert_eq!(lifetime(&nonsense), LIFETIME, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_forge_hold_no_secret() {
+        let sent = ["gto_a+b", "eyJ0.x"];
+        assert_eq!(
+            words("token was already\n used", &sent),
+            "token was already used"
+        );
+        for text in ["bad token eyJ0.x!", "client_secret=gto_a%2Bb&x", "gto_a+b"] {
+            assert_eq!(words(text, &sent), "(its words hold a secret)", "{text}");
+        }
+        // Where the whole is looked at, and not the part that is shown.
+        let late = format!("{} eyJ0.x", "x".repeat(195));
+        assert!(!words(&late, &sent).contains("eyJ0"));
+        assert_eq!(words(&"x".repeat(500), &sent).len(), LONGEST_WORDS);
+    }
 }

@@ -33,19 +33,18 @@ async fn sent_back(browser: &mut Browser, setup: &Setup) -> (Url, Url) {
 async fn the_whole_way_ends_with_a_code_a_state_and_an_issuer() {
     for flavor in [Flavor::Gitea, Flavor::Forgejo] {
         let setup = Setup::with_app_on(flavor).await;
-        for client in ["tool", "site", "cursor"] {
+        for (client, place) in [
+            ("tool", "http://127.0.0.1:4711/callback?"),
+            ("site", "https://client.example/cb?"),
+            ("cursor", "cursor://editor.example/cb?"),
+        ] {
             let mut browser = Browser::default();
             let to = browser.sign_in(&setup, &good(client), "alice").await;
+            assert!(to.as_str().starts_with(place), "{to}");
             let code = param(&to, "code").unwrap();
             assert!(code.starts_with("bbac_"), "{to}");
             assert_eq!(param(&to, "state").as_deref(), Some("s&1 é"));
             assert_eq!(param(&to, "iss"), Some(setup.at("")));
-            let scheme = if client == "cursor" {
-                "cursor"
-            } else {
-                to.scheme()
-            };
-            assert_eq!(to.scheme(), scheme);
         }
     }
 }
@@ -60,6 +59,7 @@ async fn a_state_counts_once_and_asking_again_shows_the_same_answer() {
     assert_eq!(first.next(), Some(done.clone()));
     let shown = browser.get(&setup, done.as_str()).await;
     let code = param(&shown.next().unwrap(), "code").unwrap();
+    shown.says("you are alice");
     assert_eq!(shown.header("cache-control"), "no-store");
     assert_eq!(shown.header("referrer-policy"), "no-referrer");
     // Reload of either: no second exchange, the same code.
@@ -256,6 +256,10 @@ async fn call(setup: &Setup, access: &str) -> u16 {
 
 /// What a forge says that gives everything, or that breaks off, and whatever else is asked of it
 async fn forge_that_answers(notifications: u16, scope: &'static str) -> String {
+    forge_where(notifications, scope, "alice").await
+}
+
+async fn forge_where(notifications: u16, scope: &'static str, login: &str) -> String {
     use axum::{
         Json, Router,
         http::StatusCode,
@@ -264,7 +268,7 @@ async fn forge_that_answers(notifications: u16, scope: &'static str) -> String {
     let token = serde_json::json!({
         "access_token": "a", "refresh_token": "r", "expires_in": 3600, "token_type": "bearer",
     });
-    let who = serde_json::json!({ "sub": "1", "preferred_username": "alice" });
+    let who = serde_json::json!({ "sub": "1", "preferred_username": login });
     let grant = serde_json::json!({ "active": true, "scope": scope });
     let status = StatusCode::from_u16(notifications).unwrap();
     let router = Router::new()
@@ -302,5 +306,28 @@ async fn a_token_that_opens_more_than_its_scope_is_thrown_away() {
             title == "You are signed in",
             "{status}"
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_whose_login_hides_something_is_nobody() {
+    let scope = "read:user write:repository";
+    for login in [
+        "al\u{1b}[31mice",
+        "alice\u{202e}",
+        "a\nb",
+        " alice",
+        "",
+        &"x".repeat(300),
+    ] {
+        let forge = forge_where(403, scope, login).await;
+        let setup = Setup::with_forge(&forge).await;
+        let mut browser = Browser::default();
+        let (_, page) = to_forge(&mut browser, &setup, &good("tool")).await;
+        let state = param(&page.next().unwrap(), "state").unwrap();
+        let back = setup.at(&format!("/oauth/callback?code=c&state={state}"));
+        let page = browser.get(&setup, &back).await;
+        let page = browser.get(&setup, page.next().unwrap().as_str()).await;
+        page.says("The sign-in did not work");
     }
 }

@@ -17,7 +17,7 @@ pub struct HttpConfig {
     pub timeout: Duration,
     /// Largest answer that is read, counted after decompression
     pub max_body: u64,
-    /// Requests at once to one host
+    /// Requests at once to one host with one token
     pub in_flight: usize,
     /// More tries of a request that may be repeated
     pub retries: u32,

@@ -16,7 +16,8 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
@@ -37,8 +38,12 @@ pub struct Http {
     encrypted: OnceLock<reqwest::Client>,
     plain: OnceLock<reqwest::Client>,
     answers: OnceLock<Answers>,
-    hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
+    hasher: RandomState,
+    turns: Mutex<HashMap<Whose, Weak<Semaphore>>>,
 }
+
+/// Whose turns: a host's, and of those each token has its own
+type Whose = (String, Option<u64>);
 
 impl Http {
     pub fn new(config: HttpConfig) -> Self {
@@ -89,7 +94,7 @@ impl Http {
         host: &str,
         etag: Option<&HeaderValue>,
     ) -> Result<Response, HttpError> {
-        let turn = self.turn(host);
+        let turn = self.turn(host, request);
         let _turn = turn.acquire().await.map_err(|e| HttpError::Setup {
             message: e.to_string(),
         })?;
@@ -217,14 +222,20 @@ impl Http {
             .get_or_init(|| Answers::new(self.config.cache_bytes))
     }
 
-    /// The turns of one host: who holds one may have a request on its way
-    fn turn(&self, host: &str) -> Arc<Semaphore> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turns) = hosts.get(host) {
-            return Arc::clone(turns);
+    /// Who holds a turn may have a request on its way
+    ///
+    /// Behind a broker many people share the client: nobody waits for another's slow answers.
+    fn turn(&self, host: &str, request: &Request) -> Arc<Semaphore> {
+        let token = request.credential.as_ref();
+        let token = token.map(|own| self.hasher.hash_one(own.token.expose()));
+        let whose = (host.to_owned(), token);
+        let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turns) = all.get(&whose).and_then(Weak::upgrade) {
+            return turns;
         }
+        all.retain(|_, turns| turns.strong_count() > 0);
         let turns = Arc::new(Semaphore::new(self.config.in_flight.max(1)));
-        hosts.insert(host.to_owned(), Arc::clone(&turns));
+        all.insert(whose, Arc::downgrade(&turns));
         turns
     }
 }

@@ -165,7 +165,10 @@ fn finish(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
         .enable_all()
         .build()
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
-    runtime.block_on(work)
+    let done = runtime.block_on(work);
+    // Not waited for: a name that is being looked up for nobody any more may take many seconds.
+    runtime.shutdown_background();
+    done
 }
 
 #[cfg(test)]
@@ -183,6 +186,26 @@ mod tests {
         for below in command.get_subcommands().filter(|below| !help(below)) {
             tree(below, &format!("{path} {}", below.get_name()), found);
         }
+    }
+
+    #[test]
+    fn the_end_does_not_wait_for_what_nobody_waits_for() {
+        use std::{sync::mpsc, time::Duration};
+
+        // Stands for a name server that does not answer.
+        let (answer, hangs) = mpsc::channel::<()>();
+        let (done, ended) = mpsc::channel();
+        let command = std::thread::spawn(move || {
+            let work = async {
+                tokio::task::spawn_blocking(move || hangs.recv());
+                Ok(())
+            };
+            done.send(finish(work).is_ok())
+        });
+        let in_time = ended.recv_timeout(Duration::from_secs(20));
+        drop(answer);
+        command.join().unwrap().unwrap();
+        assert_eq!(in_time, Ok(true));
     }
 
     #[test]

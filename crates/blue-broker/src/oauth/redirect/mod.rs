@@ -35,7 +35,20 @@ pub(crate) enum RedirectError {
     Spelling(String),
     #[error("must not lead to the broker itself")]
     Own,
+    #[error("must not hold the parameter `{0}`, which is part of the answer")]
+    Answer(String),
 }
+
+/// What an answer adds (RFC 6749, 4.1.2; RFC 9207): twice, two readers could take different ones
+/// for the truth
+const ANSWER: &[&str] = &[
+    "code",
+    "state",
+    "iss",
+    "error",
+    "error_description",
+    "error_uri",
+];
 
 /// Whether a code for this client may go to this URI
 pub(crate) fn allowed(client: &Client, uri: &str) -> bool {
@@ -108,7 +121,11 @@ pub(crate) fn good(schemes: &[String], own: &PublicUrl, uri: &str) -> Result<(),
     if own.leads_here(&url) {
         return Err(RedirectError::Own);
     }
-    Ok(())
+    let added = url.query_pairs().map(|(name, _)| name);
+    match added.into_iter().find(|name| ANSWER.contains(&&**name)) {
+        Some(name) => Err(RedirectError::Answer(name.into_owned())),
+        None => Ok(()),
+    }
 }
 
 /// What every browser reads alike: no blank, no control, no backslash, nothing beyond ASCII

@@ -131,8 +131,18 @@ fn open_redirects_are_not_registrable() {
         "https://",
         "https://broker.example.org/oauth/callback",
         "https://broker.example.org:443/connections",
+        "https://example.org/cb?code=x",
+        "https://example.org/cb?a=b&iss=https%3A%2F%2Fevil.example",
+        "https://example.org/cb?%73tate",
+        "http://localhost/cb?error=",
     ] {
         assert!(registrable(&config, uri).is_err(), "{uri}");
+    }
+    for uri in [
+        "https://example.org/cb?app=x&code_of=y",
+        "http://localhost/cb?x=code",
+    ] {
+        assert_eq!(registrable(&config, uri), Ok(()), "{uri}");
     }
     let long = format!("https://example.org/{}", "a".repeat(2048));
     assert_eq!(registrable(&config, &long), Err(RedirectError::Long));

@@ -70,6 +70,7 @@ on_both!(
     a_code_opens_one_grant,
     fifty_uses_of_a_code_open_one_grant,
     a_refresh_token_is_used_once_with_a_grace,
+    a_clock_that_is_set_back_makes_no_grace_longer,
     a_lost_answer_is_forgiven_while_nothing_was_used,
     what_was_dropped_and_comes_after_all_is_a_replay,
     fifty_refreshes_are_limited_and_all_alive,
@@ -398,6 +399,9 @@ async fn a_refresh_token_is_used_once_with_a_grace(store: Store) {
                 .is_some()
         );
     }
+    // So they do for a replica whose clock is behind.
+    let (done, _) = refresh(&store, &first.refresh, 90).await;
+    assert_eq!(done, Refresh::Issued);
     // After it, a used successor means that somebody else has the token.
     let (done, _) = refresh(&store, &first.refresh, 161).await;
     assert_eq!(done, Refresh::Replayed);
@@ -412,6 +416,14 @@ async fn a_refresh_token_is_used_once_with_a_grace(store: Store) {
         assert_eq!(refresh(&store, &pair.refresh, 161).await.0, Refresh::Gone);
     }
     assert_eq!(refresh(&store, &random_hash(), 1).await.0, Refresh::Gone);
+}
+
+async fn a_clock_that_is_set_back_makes_no_grace_longer(store: Store) {
+    let (_, first) = opened(&store).await;
+    let (_, second) = refresh(&store, &first.refresh, 5000).await;
+    refresh(&store, &second.refresh, 5001).await;
+    let (done, _) = refresh(&store, &first.refresh, 100).await;
+    assert_eq!(done, Refresh::Replayed);
 }
 
 async fn a_lost_answer_is_forgiven_while_nothing_was_used(store: Store) {

@@ -14,12 +14,15 @@ async fn a_newer_schema_is_refused_and_nothing_is_changed() {
         .await
         .unwrap();
     store.close().await;
-    let database = Database::Sqlite(dir.path().join("broker.db"));
+    let path = dir.path().join("broker.db");
+    let before = std::fs::read(&path).unwrap();
+    let database = Database::Sqlite(path.clone());
     let refused = Store::open(&database).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::Newer { found: 99, .. }),
         "{refused}"
     );
+    assert!(before == std::fs::read(&path).unwrap(), "it was changed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

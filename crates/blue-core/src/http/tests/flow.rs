@@ -64,3 +64,44 @@ async fn no_more_requests_at_once_than_allowed() {
     assert_eq!(room.most.load(Ordering::SeqCst), 3);
     server.abort();
 }
+
+#[tokio::test]
+async fn nobody_waits_for_slow_answers_to_another_token() {
+    let gate = Arc::new(Semaphore::new(0));
+    let door = Arc::clone(&gate);
+    let app = Router::new()
+        .route(
+            "/slow",
+            route(move || async move { door.acquire().await.map(drop).is_ok().to_string() }),
+        )
+        .route("/", route(|| async { "fine" }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+    let http = Arc::new(Http::new(HttpConfig {
+        in_flight: 1,
+        ..quick()
+    }));
+    let of = |path: &str, token: &str| {
+        let mut request = get(&format!("{url}{path}"));
+        request.credential = Some(Credential {
+            host: crate::forge::model::Host::of_url(&request.url).unwrap(),
+            scheme: AuthScheme::Bearer,
+            token: crate::secret::Secret::new(token),
+        });
+        request
+    };
+    let slow = {
+        let (http, request) = (Arc::clone(&http), of("/slow", "a"));
+        tokio::spawn(async move { http.send(request).await })
+    };
+    until(|| http.turns.lock().unwrap().len() == 1).await;
+    assert_eq!(http.send(of("/", "b")).await.unwrap().status, 200);
+    assert!(!slow.is_finished());
+    gate.add_permits(1);
+    assert_eq!(slow.await.unwrap().unwrap().status, 200);
+    // What is over is not remembered.
+    http.send(of("/", "c")).await.unwrap();
+    assert_eq!(http.turns.lock().unwrap().len(), 1);
+    server.abort();
+}

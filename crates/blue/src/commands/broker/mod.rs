@@ -131,7 +131,10 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         .with_hint("set `BLUE_BROKER_DATA` or `HOME`")
     })?;
     Config::read(&given, &home).map_err(|faults| {
-        let lines: Vec<String> = faults.0.iter().map(ToString::to_string).collect();
+        let mut lines: Vec<String> = faults.0.iter().map(ToString::to_string).collect();
+        // How the forge is reached and what may be touched are settings, too.
+        let others = [cx.env.http().err(), cx.env.allow().err()];
+        lines.extend(others.into_iter().flatten().map(|error| error.message));
         let error = wrong_settings(&lines);
         if given.file.is_some() {
             return error;

@@ -97,6 +97,7 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
             "{name} of {names:?}"
         );
     }
+    every_event_names_its_request(&std::fs::read_to_string(place.log()).unwrap());
     // The admin sees what happened, and no secret either.
     let events = place.blue().run(&["broker", "audit", "--json"]).success();
     for event in [
@@ -111,6 +112,18 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     }
     for secret in &secrets {
         assert!(!events.stdout.contains(secret.as_str()));
+    }
+}
+
+/// What is finished after its browser went away is logged with the request that began it, too
+fn every_event_names_its_request(log: &str) {
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events: Vec<Value> = lines.filter(|line| line["message"] == "audit").collect();
+    assert!(events.len() > 10, "{}", events.len());
+    for event in &events {
+        assert_eq!(event["span"]["id"], event["request"], "{event}");
+        assert!(event["request"].is_string(), "{event}");
     }
 }
 

@@ -12,7 +12,10 @@ use super::{Blue, sandbox::Running};
 
 #[test]
 fn all_faults_are_said_in_one_go_and_nothing_is_made() {
-    let blue = Blue::new().var("BLUE_BROKER_PUBLIK_URL", "https://broker.example.org");
+    let blue = Blue::new()
+        .var("BLUE_BROKER_PUBLIK_URL", "https://broker.example.org")
+        .var("BLUE_CA_FILE", "/nowhere/ca.pem")
+        .var("BLUE_ALLOW", "");
     let args = ["broker", "--listen", "nonsense", "--forge-scopes", "admin"];
     let ran = blue.run(&args);
     assert_eq!(ran.code, Some(64), "{ran}");
@@ -24,6 +27,8 @@ fn all_faults_are_said_in_one_go_and_nothing_is_made() {
         "BLUE_BROKER_CLIENT_SECRET: missing",
         "--listen: an address is like",
         "--forge-scopes: `admin` is not a scope",
+        "BLUE_CA_FILE: `/nowhere/ca.pem` is not a file",
+        "BLUE_ALLOW: ",
     ] {
         let line = |line: &str| line.trim_start().starts_with(fault);
         assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
