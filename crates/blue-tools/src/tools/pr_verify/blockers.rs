@@ -66,9 +66,12 @@ impl Tally {
         let (mut failed, mut pending, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for wanted in required {
             // `x [1]` is no name there: it is a pattern that means `x 1`, and nothing else.
-            let fits = |check: &&Check| match facts.globs {
-                true => glob::matches(wanted, &check.context, &[]),
-                false => check.context == *wanted,
+            let fits = |check: &&Check| {
+                if facts.globs {
+                    glob::matches(wanted, &check.context, &[])
+                } else {
+                    check.context == *wanted
+                }
             };
             let mut any = false;
             for check in facts.checks.iter().filter(fits) {

@@ -179,13 +179,13 @@ fn shape(schema: &Value, lines: usize) -> String {
         }
     }
     if let Some(Value::Array(types)) = schema.get("type") {
-        let either = types.iter().map(|one| match one.as_str() {
-            Some("null") => "null".to_owned(),
-            _ => {
-                let mut schema = schema.clone();
-                schema["type"] = one.clone();
-                shape(&schema, lines)
+        let either = types.iter().map(|one| {
+            if one == "null" {
+                return "null".to_owned();
             }
+            let mut schema = schema.clone();
+            schema["type"] = one.clone();
+            shape(&schema, lines)
         });
         return either.collect::<Vec<_>>().join(" | ");
     }
