@@ -23,7 +23,8 @@ it prints exactly the object that an agent gets). Lists of objects have options 
   `-R [HOST/]OWNER/NAME` gives all three, or the URL of the repository.
 - An answer is one flat object. Its `next_steps`, if there are any, name the tools to use next.
 - A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
-  listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message.
+  listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message; where it
+  only says `not found`, the message says what was not found.
 - An unknown argument is refused by name. A number may be sent as a text, and `number` is accepted for
   `index`.
 - `--read-only` refuses every tool that is not listed as *reads*. `--allow` and `BLUE_ALLOW` say whose
