@@ -43,7 +43,7 @@ e2e: ## Run the tests with real servers and clients; installs what it needs by i
 	e2e/broker/run
 	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
 
-fuzz: ## Give each fuzz target a few seconds; needs a C++ compiler
+fuzz: ## Give each fuzz target its 20,000 inputs; needs a C++ compiler
 	fuzz/run
 
 # Not by llvm-tools, which not every toolchain can have: the reader of profiles is in the tool.

@@ -219,8 +219,15 @@ fn host_name(text: &str) -> Result<Host, GitUrlError> {
             part: "host of the git URL",
         });
     }
+    // The host parser would decode once more, which git does not.
+    if text.contains('%') {
+        return Err(GitUrlError::BadHost);
+    }
     let name = Host::parse(text).map_err(|_| GitUrlError::BadHost)?;
-    // The host parser decodes once more and maps look-alikes.
+    // It maps look-alikes, also of a dot: no label of a name is empty.
+    if name.as_str().split('.').any(str::is_empty) {
+        return Err(GitUrlError::BadHost);
+    }
     if name.as_str().starts_with('-') {
         return Err(GitUrlError::OptionLike {
             part: "host of the git URL",
