@@ -267,6 +267,18 @@ impl Store {
         }))
     }
 
+    /// Whether somebody is between the forge's code and the tokens for it, in any process
+    ///
+    /// One whose process died in between counts, too, until its time is over.
+    pub(crate) async fn somebody_returns(&self, now: Timestamp) -> Result<bool, StoreError> {
+        const SQL: &str = "SELECT id FROM authorizations WHERE stage = 'returned' \
+            AND expires_at > $1 LIMIT 1";
+        let row: Option<(String,)> = reading!(&self.db, |on| {
+            sqlx::query_as(SQL).bind(ms(now)).fetch_optional(on).await?
+        });
+        Ok(row.is_some())
+    }
+
     /// It is known who they are. None if it was not [`Stage::Returned`] any more
     pub(crate) async fn granted(
         &self,

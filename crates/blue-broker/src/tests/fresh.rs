@@ -14,7 +14,8 @@ use tokio::time::timeout;
 use super::{Mood, World, until};
 use crate::{
     Admin, SystemRng,
-    store::{Store, UserState},
+    store::{Ask, Authorization, Stage, Store, UserState},
+    token::TokenHash,
     upstream::{self, ForgeAccount, SignIn, Tokens},
 };
 
@@ -154,6 +155,56 @@ async fn a_sign_in_outlives_an_older_token_that_the_forge_refuses() {
         (row().await.version, row().await.state),
         (3, UserState::Connected)
     );
+}
+
+/// Somebody whom the forge has just sent back with a code
+async fn returned(world: &World) -> Authorization {
+    let (store, now) = (&world.app().store, world.app().now());
+    let asked = Authorization {
+        id: "tx".to_owned(),
+        ask: Ask {
+            client_id: Some("tool".to_owned()),
+            redirect_uri: "http://127.0.0.1/".to_owned(),
+            client_state: None,
+            scope: "mcp".to_owned(),
+            resource: String::new(),
+            challenge: String::new(),
+        },
+        stage: Stage::Asked,
+        browser: TokenHash::of("browser"),
+        form: TokenHash::of("form"),
+        expires_at: now + Duration::from_mins(10),
+    };
+    store.begin(&asked, now).await.unwrap();
+    let approved = store.approve(asked, &TokenHash::of("state"), now).await;
+    let approved = approved.unwrap().unwrap();
+    store.came_back(approved, now).await.unwrap().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_that_is_under_way_makes_nobody_sign_in_again() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
+    world.clock.advance(Duration::from_hours(1));
+    let returned = returned(&world).await;
+    // The forge took the code, and with it the older refresh token is good no longer.
+    *world.forge.current.lock().unwrap() = 1;
+    let app = Arc::clone(world.app());
+    let mut fresh = tokio::spawn({
+        let user = user.clone();
+        async move { upstream::fresh(&app, &user).await }
+    });
+    let early = timeout(Duration::from_millis(300), &mut fresh).await;
+    assert!(early.is_err(), "it did not wait");
+    world.sign_in("1").await;
+    let granted = world.app().store.granted(returned, &user).await;
+    assert!(granted.unwrap().is_some());
+    let fresh = fresh.await.unwrap();
+    assert_eq!(fresh.unwrap().access.expose(), "access-1");
+    let row = world.app().store.user(&user).await.unwrap().unwrap();
+    assert_eq!((row.version, row.state), (2, UserState::Connected));
+    assert_eq!(world.asked(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

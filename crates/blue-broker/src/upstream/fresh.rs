@@ -35,6 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long a caller waits whose token is not over yet
 const HURRY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
+/// How long a sign-in has to write down what the forge gave it
+const SIGN_IN: Duration = Duration::from_secs(4);
 
 /// What opens the forge as one person
 #[derive(Debug, Clone)]
@@ -273,6 +275,7 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
                 // A sign-in came first; its tokens are newer.
             }
             Err(error) if error.is_final() => {
+                sign_in_ends(app, &user).await?;
                 // The row may have a newer version, which may be good: then look again.
                 let why = error.to_string();
                 if must_reconnect(app, &user.id, user.version, &why).await? {
@@ -287,6 +290,22 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
             }
         }
     }
+}
+
+/// Wait for newer tokens of this person if a sign-in that is under way may bring them
+///
+/// A forge that counts refuses the older ones from the moment it took the code, and whose code it
+/// was is known only some requests later.
+async fn sign_in_ends(app: &App, user: &User) -> Result<(), FreshError> {
+    let end = Instant::now() + SIGN_IN;
+    while Instant::now() < end && app.store.somebody_returns(app.now()).await? {
+        let row = app.store.user(&user.id).await?;
+        if row.is_none_or(|row| row.version != user.version) {
+            break;
+        }
+        sleep(POLL).await;
+    }
+    Ok(())
 }
 
 /// Ask the forge, and hold the lease as long as that takes

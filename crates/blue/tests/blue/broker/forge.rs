@@ -2,8 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -12,6 +15,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blue_sandbox::{Config, Flavor, Sandbox, Seed};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
@@ -31,18 +35,25 @@ pub(super) struct Notes {
     /// Whose tokens live an hour; those of others end at once
     quiet: &'static str,
     given: Mutex<Vec<Given>>,
+    /// Whose refresh token was refused, and nobody had a better one any more
+    died: Mutex<Vec<String>>,
     secrets: Mutex<Vec<String>>,
+    /// How many brokers came before the one that asks
+    generation: AtomicUsize,
+    /// How many ask for tokens right now
+    asking: AtomicUsize,
 }
 
 /// Tokens that the broker was answered
 struct Given {
     login: String,
-    access: String,
     refresh: String,
-    /// For a refresh token, which was good no longer
-    renewed: bool,
-    /// One of them came back, so the broker has them
-    seen: bool,
+    /// The forge's count, by which it knows what it gave last
+    count: i64,
+    /// The broker that asked
+    generation: usize,
+    /// The refresh token came back, so the broker had kept it
+    kept: bool,
 }
 
 /// A client that follows nothing and asks no proxy
@@ -75,11 +86,12 @@ impl Forge {
             behind: format!("http://{}", sandbox.address()),
             quiet,
             given: Mutex::default(),
+            died: Mutex::default(),
             secrets: Mutex::default(),
+            generation: AtomicUsize::new(0),
+            asking: AtomicUsize::new(0),
         });
-        let router = Router::new()
-            .fallback(pass_on)
-            .with_state(Arc::clone(&notes));
+        let router = Router::new().fallback(whole).with_state(Arc::clone(&notes));
         tokio::spawn(axum::serve(listener, router).into_future());
         Self {
             url,
@@ -127,11 +139,24 @@ impl Forge {
         (text("client_id"), text("client_secret"))
     }
 
-    /// How often somebody's new tokens may have died with a broker: it never came with them
-    pub(super) fn lost(&self, login: &str) -> usize {
-        let given = self.notes.given.lock().unwrap();
-        let lost = |given: &&Given| given.login == login && given.renewed && !given.seen;
-        given.iter().filter(lost).count()
+    /// The broker was killed: who asks from now on is another one
+    pub(super) async fn killed(&self) {
+        // What it sent last comes in first, and is still of its own time.
+        let version = format!("{}/api/v1/version", self.url);
+        client().get(version).send().await.unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while self.notes.asking.load(Ordering::SeqCst) > 0 {
+            assert!(Instant::now() < until, "the forge does not answer");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        self.notes.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often a refresh token of somebody was refused because what the forge gave last died with
+    /// a broker, so that nobody has it
+    pub(super) fn died(&self, login: &str) -> usize {
+        let died = self.notes.died.lock().unwrap();
+        died.iter().filter(|of| *of == login).count()
     }
 
     /// Every token that was given to the broker, and every code
@@ -140,19 +165,37 @@ impl Forge {
     }
 }
 
-async fn pass_on(State(notes): State<Arc<Notes>>, request: Request) -> Response {
+/// To its end, also when the broker is killed meanwhile: what the forge did is to be noted
+async fn whole(State(notes): State<Arc<Notes>>, request: Request) -> Response {
+    let asks = request.uri().path() == "/login/oauth/access_token";
+    let pass = async move {
+        if !asks {
+            return pass_on(&notes, request, None).await;
+        }
+        notes.asking.fetch_add(1, Ordering::SeqCst);
+        let generation = notes.generation.load(Ordering::SeqCst);
+        let answer = pass_on(&notes, request, Some(generation)).await;
+        notes.asking.fetch_sub(1, Ordering::SeqCst);
+        answer
+    };
+    tokio::spawn(pass).await.unwrap()
+}
+
+/// Ask the sandbox; `asking` is the broker that asks for tokens, if it does
+async fn pass_on(notes: &Notes, request: Request, asking: Option<usize>) -> Response {
     let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let Ok(body) = axum::body::to_bytes(body, 1 << 20).await else {
+        return plain(StatusCode::BAD_REQUEST);
+    };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let behind = &notes.behind;
-    let renewed = sees(&notes, &parts.headers, &body);
+    let with = asking.and_then(|_| sees(notes, &body));
     let mut headers = parts.headers;
     for name in [header::HOST, header::CONTENT_LENGTH, header::CONNECTION] {
         headers.remove(name);
     }
     let sent = notes
         .http
-        .request(parts.method, format!("{behind}{path}"))
+        .request(parts.method, format!("{}{path}", notes.behind))
         .headers(headers)
         .body(body)
         .send()
@@ -164,8 +207,14 @@ async fn pass_on(State(notes): State<Arc<Notes>>, request: Request) -> Response 
     let Ok(mut body) = answer.bytes().await else {
         return plain(StatusCode::BAD_GATEWAY);
     };
-    if path == "/login/oauth/access_token" && status == StatusCode::OK {
-        body = noted(&notes, &body, renewed).await;
+    match (asking, with) {
+        (Some(generation), _) if status == StatusCode::OK => {
+            body = noted(notes, &body, generation).await;
+        }
+        (Some(generation), Some(token)) if status == StatusCode::BAD_REQUEST => {
+            refused(notes, &token, generation);
+        }
+        _ => {}
     }
     for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
         headers.remove(name);
@@ -182,21 +231,31 @@ fn plain(status: StatusCode) -> Response {
     response
 }
 
-/// Note which tokens come back; gives whether it is a refresh token that asks for new ones
-fn sees(notes: &Notes, headers: &HeaderMap, body: &[u8]) -> bool {
-    let bearer = headers.get(header::AUTHORIZATION);
-    let bearer = bearer.and_then(|value| value.to_str().ok()?.split_once(' '));
+/// Note which refresh token comes back, and give it
+fn sees(notes: &Notes, body: &[u8]) -> Option<String> {
     let form: BTreeMap<_, _> = url::form_urlencoded::parse(body).collect();
-    let refresh = form.get("refresh_token");
+    let token = form.get("refresh_token")?;
     for given in notes.given.lock().unwrap().iter_mut() {
-        let access = bearer.is_some_and(|(_, token)| token == given.access);
-        given.seen |= access || refresh.is_some_and(|token| *token == given.refresh);
+        given.kept |= *token == given.refresh;
     }
-    refresh.is_some()
+    Some(token.to_string())
+}
+
+/// Note whether a refresh token is refused because its successor died
+///
+/// If the broker that was given it still runs, it is about to write it down.
+fn refused(notes: &Notes, token: &str, generation: usize) {
+    let given = notes.given.lock().unwrap();
+    let of = given.iter().find(|given| given.refresh == token).unwrap();
+    let theirs = given.iter().filter(|given| given.login == of.login);
+    let last = theirs.max_by_key(|given| given.count).unwrap();
+    if last.generation < generation && !last.kept {
+        notes.died.lock().unwrap().push(of.login.clone());
+    }
 }
 
 /// Note whose tokens these are, and let those of all but one end at once
-async fn noted(notes: &Notes, body: &[u8], renewed: bool) -> Bytes {
+async fn noted(notes: &Notes, body: &[u8], generation: usize) -> Bytes {
     let mut tokens: Value = serde_json::from_slice(body).unwrap();
     let access = tokens["access_token"].as_str().unwrap().to_owned();
     let refresh = tokens["refresh_token"].as_str().unwrap().to_owned();
@@ -213,15 +272,23 @@ async fn noted(notes: &Notes, body: &[u8], renewed: bool) -> Bytes {
         .secrets
         .lock()
         .unwrap()
-        .extend([access.clone(), refresh.clone()]);
+        .extend([access, refresh.clone()]);
     notes.given.lock().unwrap().push(Given {
         login,
-        access,
+        count: count(&refresh),
         refresh,
-        renewed,
-        seen: false,
+        generation,
+        kept: false,
     });
     Bytes::from(tokens.to_string())
+}
+
+/// The forge's count in a refresh token
+fn count(refresh: &str) -> i64 {
+    let claims = refresh.split('.').nth(1).unwrap();
+    let claims = URL_SAFE_NO_PAD.decode(claims).unwrap();
+    let claims: Value = serde_json::from_slice(&claims).unwrap();
+    claims["cnt"].as_i64().unwrap()
 }
 
 /// Headers without what would let a cache answer

@@ -4,7 +4,7 @@
 //! died with the answer: then that person signs in again, and nobody else notices.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -37,6 +37,9 @@ const CONNECTIONS: &[(&str, usize)] = &[
     (QUIET, 60),
 ];
 
+/// Of so many brokers one lives until everybody had their turn
+const CALM: usize = 10;
+
 struct World {
     forge: Forge,
     place: Place,
@@ -46,6 +49,8 @@ struct World {
     sign_ins: AtomicUsize,
     refreshes: AtomicUsize,
     calls: AtomicUsize,
+    /// How many turns each connection had that ended with an answer
+    turns: [AtomicUsize; CONNECTIONS.len()],
 }
 
 /// What a client holds: the last that it was answered
@@ -102,7 +107,7 @@ impl World {
         client: &Client,
         visitor: &mut Visitor,
         held: &mut Held,
-    ) {
+    ) -> Result<(), ()> {
         if held.refreshes >= most {
             *held = self.sign_in(client, visitor).await;
         }
@@ -115,10 +120,10 @@ impl World {
             }
             Ok(answer) if must_sign_in(&answer) => {
                 self.reconnect(login, client, visitor).await;
-                return;
+                return Ok(());
             }
             Ok(answer) => panic!("{login}: a refresh token was lost: {answer:?}"),
-            Err(_) => return breathe().await,
+            Err(_) => return Err(()),
         }
         match client.call(&self.place, &held.access).await {
             Ok((200, _)) => {
@@ -128,9 +133,10 @@ impl World {
                 self.reconnect(login, client, visitor).await;
             }
             // Somebody who died is still waited for.
-            Ok((503, _)) | Err(_) => breathe().await,
+            Ok((503, _)) | Err(_) => return Err(()),
             Ok(answer) => panic!("{login}: an access token was lost: {answer:?}"),
         }
+        Ok(())
     }
 
     /// Sign in again, as the person is told to; then the same tokens are good again
@@ -143,17 +149,29 @@ impl World {
         self.sign_in(client, visitor).await;
     }
 
-    async fn work(
-        self: Arc<Self>,
-        who: (&'static str, usize),
-        client: Arc<Client>,
-    ) -> (Held, Visitor) {
+    async fn work(self: Arc<Self>, at: usize, client: Arc<Client>) -> (Held, Visitor) {
+        let who = CONNECTIONS[at];
         let mut visitor = Visitor::new(who.0);
         let mut held = self.sign_in(&client, &mut visitor).await;
         while !self.stop.load(Ordering::SeqCst) {
-            self.turn(who, &client, &mut visitor, &mut held).await;
+            match self.turn(who, &client, &mut visitor, &mut held).await {
+                Ok(()) => drop(self.turns[at].fetch_add(1, Ordering::SeqCst)),
+                Err(()) => breathe().await,
+            }
         }
         (held, visitor)
+    }
+
+    /// Wait until each connection had a whole turn, also one that first has to sign in again
+    async fn everybody_had_a_turn(&self) {
+        let before = self.turns.each_ref().map(|of| of.load(Ordering::SeqCst));
+        let until = Instant::now() + Duration::from_mins(1);
+        for (of, before) in self.turns.iter().zip(before) {
+            while of.load(Ordering::SeqCst) == before {
+                assert!(Instant::now() < until, "somebody waits for ever");
+                breathe().await;
+            }
+        }
     }
 }
 
@@ -175,13 +193,14 @@ async fn killed(kills: usize) {
         sign_ins: AtomicUsize::new(0),
         refreshes: AtomicUsize::new(0),
         calls: AtomicUsize::new(0),
+        turns: Default::default(),
     });
     let running = world.place.start().await;
     let mut workers = Vec::new();
     for (at, who) in CONNECTIONS.iter().copied().enumerate() {
         let name = format!("Client {at}");
         let client = Arc::new(Client::register(&world.place, &name).await);
-        let work = tokio::spawn(Arc::clone(&world).work(who, Arc::clone(&client)));
+        let work = tokio::spawn(Arc::clone(&world).work(at, Arc::clone(&client)));
         workers.push((who.0, client, work));
     }
     let until = Instant::now() + Duration::from_mins(1);
@@ -190,8 +209,9 @@ async fn killed(kills: usize) {
         breathe().await;
     }
     drop(running);
+    world.forge.killed().await;
     let mut seed = 0x5eed_u64;
-    for _ in 0..kills {
+    for kill in 1..=kills {
         assert!(workers.iter().all(|(_, _, work)| !work.is_finished()));
         let running = world.place.start().await;
         // xorshift: the same moments each time, as far as requests count; time depends on the machine.
@@ -203,7 +223,11 @@ async fn killed(kills: usize) {
         while BEGUN.load(Ordering::SeqCst) < goal && Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        if kill % CALM == 0 {
+            world.everybody_had_a_turn().await;
+        }
         drop(running);
+        world.forge.killed().await;
     }
     // The worst is over: whoever has to sign in again does, and then everything is as before.
     let _running = world.place.start().await;
@@ -244,14 +268,21 @@ async fn killed(kills: usize) {
     for of in [&world.sign_ins, &world.refreshes, &world.calls] {
         assert!(count(of) > kills / 20);
     }
-    // Whoever was asked to sign in again had tokens that the forge gave and no broker ever used,
-    // and each of their connections was asked once for them.
-    for (login, times) in again {
-        let lost = world.forge.lost(&login);
+    // Whoever was asked to sign in again had tokens that the forge gave to a broker that was killed,
+    // and each of their connections was asked at most once for them.
+    let mut refusals = 0;
+    let logins: BTreeSet<_> = CONNECTIONS.iter().map(|(login, _)| *login).collect();
+    for login in logins {
+        let died = world.forge.died(login);
+        let times = again.get(login).copied().unwrap_or_default();
+        println!("{login}: asked {times} times, {died} refusals");
         let connections = CONNECTIONS.iter().filter(|(who, _)| *who == login).count();
-        println!("{login}: asked {times} times, {lost} answers lost");
-        assert!(times <= lost * connections, "{login} {times} {lost}");
+        assert!(times <= died * connections, "{login} {times} {died}");
+        refusals += died;
     }
+    let log = std::fs::read_to_string(world.place.log()).unwrap();
+    let marked = log.matches("\"must sign in again\"").count();
+    assert!(marked <= refusals, "{marked} {refusals}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
