@@ -8,13 +8,22 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
+/// Longest pattern that is read as one; nobody writes a longer one, and it is taken as it is
+const LONGEST: usize = 1000;
+/// Steps that a pattern may take with all that it unfolds to: a forge chooses it, and often the text too
+const FUEL: u32 = 20_000;
+
 /// Match a whole text; `*` and `?` do not cross `separators`
 pub fn matches(pattern: &str, text: &str, separators: &[char]) -> bool {
+    if pattern.len() > LONGEST {
+        return pattern == text;
+    }
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
+    let mut fuel = FUEL;
     expand(&pattern, 0)
         .iter()
-        .any(|p| run(p, &text, separators, &mut 200_000))
+        .any(|one| run(&parts(one), &text, separators, &mut fuel))
 }
 
 /// Whether a file is meant by one of the patterns that Gitea and Forgejo keep in a rule
@@ -79,49 +88,94 @@ fn first_braces(pattern: &[char], from: usize) -> Option<(usize, usize, Vec<usiz
     None
 }
 
-/// `fuel` bounds the work that a hostile pattern can cause
-fn run(pattern: &[char], text: &[char], separators: &[char], fuel: &mut u32) -> bool {
-    if *fuel == 0 {
-        return false;
-    }
-    *fuel -= 1;
-    let crosses = |c: char| !separators.contains(&c);
-    match pattern.first() {
-        None => text.is_empty(),
-        Some('*') => {
-            let stars = pattern.iter().take_while(|c| **c == '*').count();
-            let rest = &pattern[stars..];
-            for n in 0..=text.len() {
-                if run(rest, &text[n..], separators, fuel) {
-                    return true;
-                }
-                if n < text.len() && stars == 1 && !crosses(text[n]) {
-                    return false;
-                }
-            }
-            false
+/// A part of a pattern without braces
+#[derive(Debug)]
+enum Part {
+    /// `*`
+    Star,
+    /// `**`
+    Stars,
+    /// `?`
+    Any,
+    /// `[a-z]`, and whether it is negated
+    Class(Ranges, bool),
+    Char(char),
+}
+
+impl Part {
+    fn takes(&self, c: char, separators: &[char]) -> bool {
+        match self {
+            Self::Star | Self::Stars => false,
+            Self::Any => !separators.contains(&c),
+            Self::Class(set, negated) => set.iter().any(|(a, b)| (a..=b).contains(&&c)) != *negated,
+            Self::Char(own) => *own == c,
         }
-        Some('?') => {
-            text.first().is_some_and(|c| crosses(*c))
-                && run(&pattern[1..], &text[1..], separators, fuel)
-        }
-        Some('[') => match class(pattern) {
-            Some((set, negated, used)) => {
-                text.first()
-                    .is_some_and(|c| set.iter().any(|(a, b)| (a..=b).contains(&c)) != negated)
-                    && run(&pattern[used..], &text[1..], separators, fuel)
-            }
-            None => literal('[', &pattern[1..], text, separators, fuel),
-        },
-        Some('\\') if pattern.len() > 1 => {
-            literal(pattern[1], &pattern[2..], text, separators, fuel)
-        }
-        Some(c) => literal(*c, &pattern[1..], text, separators, fuel),
     }
 }
 
-fn literal(c: char, rest: &[char], text: &[char], separators: &[char], fuel: &mut u32) -> bool {
-    text.first() == Some(&c) && run(rest, &text[1..], separators, fuel)
+fn parts(mut pattern: &[char]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    while let Some(first) = pattern.first() {
+        let (part, used) = match first {
+            '*' => match pattern.iter().take_while(|c| **c == '*').count() {
+                1 => (Part::Star, 1),
+                stars => (Part::Stars, stars),
+            },
+            '?' => (Part::Any, 1),
+            '[' => match class(pattern) {
+                Some((set, negated, used)) => (Part::Class(set, negated), used),
+                None => (Part::Char('['), 1),
+            },
+            '\\' if pattern.len() > 1 => (Part::Char(pattern[1]), 2),
+            c => (Part::Char(*c), 1),
+        };
+        parts.push(part);
+        pattern = &pattern[used..];
+    }
+    parts
+}
+
+/// Match without recursion, which a long text would take beyond the end of the stack
+///
+/// To go back to the last star is enough: what an earlier one could take besides, it can take too. Only
+/// where it stops at a separator, the last double star goes on.
+fn run(parts: &[Part], text: &[char], separators: &[char], fuel: &mut u32) -> bool {
+    let (mut at, mut read) = (0, 0);
+    // What comes after the star, and how far in the text the star reaches
+    let mut star: Option<(usize, usize)> = None;
+    let mut stars: Option<(usize, usize)> = None;
+    while *fuel > 0 {
+        *fuel -= 1;
+        match (parts.get(at), text.get(read)) {
+            (None, None) => return true,
+            (Some(Part::Star), _) => {
+                at += 1;
+                star = Some((at, read));
+                continue;
+            }
+            (Some(Part::Stars), _) => {
+                at += 1;
+                (star, stars) = (None, Some((at, read)));
+                continue;
+            }
+            (Some(part), Some(c)) if part.takes(*c, separators) => {
+                (at, read) = (at + 1, read + 1);
+                continue;
+            }
+            _ => {}
+        }
+        let is_inside = |end: usize| text.get(end).is_some_and(|c| !separators.contains(c));
+        if let Some((after, end)) = star.filter(|(_, end)| is_inside(*end)) {
+            star = Some((after, end + 1));
+            (at, read) = (after, end + 1);
+        } else if let Some((after, end)) = stars.filter(|(_, end)| *end < text.len()) {
+            (star, stars) = (None, Some((after, end + 1)));
+            (at, read) = (after, end + 1);
+        } else {
+            return false;
+        }
+    }
+    false
 }
 
 type Ranges = Vec<(char, char)>;
@@ -190,6 +244,70 @@ mod tests {
         let pattern = "*a".repeat(60);
         assert!(!matches(&pattern, &"a".repeat(59), &[]));
         assert!(!matches(&"{a,b}".repeat(40), "x", &[]));
+        // Longer than any stack is deep
+        let (long, other) = ("a".repeat(1_000_000), "b".repeat(1_000_000));
+        for pattern in [
+            format!("{long}*"),
+            "*a".repeat(500_000),
+            "{a}".repeat(300_000),
+        ] {
+            assert!(!matches(&pattern, &long, &[]));
+            assert!(!matches(&pattern, &other, &[]));
+        }
+        assert!(matches(&long, &long, &[]));
+        assert!(!matches(&"*a".repeat(500), &format!("{long}b"), &[]));
+        assert!(matches("a*", &"a".repeat(10_000), &[]));
+        assert!(matches(&"{a}".repeat(333), &"a".repeat(333), &[]));
+    }
+
+    /// The same, written down as it is defined
+    fn slow(pattern: &str, text: &str) -> bool {
+        let skips = |rest: &str, may: &dyn Fn(&str) -> bool| {
+            let ends = text.char_indices().map(|(end, _)| end).chain([text.len()]);
+            ends.take_while(|end| may(&text[..*end]))
+                .any(|end| slow(rest, &text[end..]))
+        };
+        if let Some(rest) = pattern.strip_prefix("**") {
+            return skips(rest.trim_start_matches('*'), &|_| true);
+        }
+        if let Some(rest) = pattern.strip_prefix('*') {
+            return skips(rest, &|taken| !taken.contains('/'));
+        }
+        match (pattern.chars().next(), text.chars().next()) {
+            (None, None) => true,
+            (Some('?'), Some(c)) if c != '/' => slow(&pattern[1..], &text[1..]),
+            (Some(p), Some(c)) if p == c => slow(&pattern[1..], &text[1..]),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn stars_take_what_they_may_and_no_more() {
+        let words = |letters: &[char], longest: usize| {
+            let mut all = vec![String::new()];
+            let mut from = 0;
+            for _ in 0..longest {
+                let upto = all.len();
+                for n in from..upto {
+                    let longer = letters.iter().map(|c| format!("{}{c}", all[n]));
+                    let longer: Vec<_> = longer.collect();
+                    all.extend(longer);
+                }
+                from = upto;
+            }
+            all
+        };
+        let texts = words(&['a', '/'], 5);
+        for pattern in words(&['a', '/', '*', '?'], 5) {
+            for text in &texts {
+                let expected = slow(&pattern, text);
+                assert_eq!(
+                    matches(&pattern, text, &['/']),
+                    expected,
+                    "{pattern} {text}"
+                );
+            }
+        }
     }
 
     #[test]
