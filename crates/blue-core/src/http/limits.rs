@@ -46,7 +46,9 @@ fn forbidden(answer: &Response, clock: &dyn Clock) -> Hold {
     if answer.headers.contains_key("retry-after") || secondary {
         return Hold::Limited(Some(retry_after(answer, clock).unwrap_or(SECONDARY_WAIT)));
     }
-    if answer.header("x-ratelimit-remaining") == Some("0") && words.contains("rate limit") {
+    let spent = answer.header("x-ratelimit-remaining") == Some("0") && words.contains("rate limit");
+    // A proxy may have taken the headers away.
+    if spent || words.contains("rate limit exceeded") {
         return Hold::Limited(wait(answer, clock));
     }
     Hold::No
@@ -175,6 +177,7 @@ mod tests {
             seen(429, &spent, primary),
             Hold::Limited(Some(Duration::from_secs(100)))
         );
+        assert_eq!(seen(403, &[], primary), Hold::Limited(None));
         // The last request of the hour may be refused for its own sake.
         let refused = r#"{"message":"Must have admin rights to Repository."}"#;
         assert_eq!(seen(403, &spent, refused), Hold::No);

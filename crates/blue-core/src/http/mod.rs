@@ -129,7 +129,7 @@ impl Http {
                 }
             };
             let spread = limits::backoff(self.config.backoff, tried);
-            let wait = after.map_or(spread, |after| after + spread);
+            let wait = after.map_or(spread, |after| after.saturating_add(spread));
             let in_time = wait < end.saturating_duration_since(Instant::now());
             if !again || !in_time || wait > self.config.max_wait || tried >= self.config.retries {
                 return outcome;

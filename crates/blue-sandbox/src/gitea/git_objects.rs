@@ -74,7 +74,7 @@ fn tree(cx: &InRepo<'_>, spec: &str) -> Outcome {
         .unwrap_or(TREE_ROWS)
         .min(TREE_ROWS);
     let page = positive("page").unwrap_or(1);
-    let start = ((page - 1) * rows).min(entries.len());
+    let start = (page - 1).saturating_mul(rows).min(entries.len());
     let end = (start + rows).min(entries.len());
     let mut shown = Vec::new();
     for entry in &entries[start..end] {

@@ -21,6 +21,11 @@ impl Page {
     pub fn first(limit: u32) -> Self {
         Self::new(1, limit)
     }
+
+    /// The number of the page after it; nobody can ask for more than numbers go
+    pub(crate) fn next(self) -> Option<u32> {
+        self.number.checked_add(1)
+    }
 }
 
 impl Default for Page {
@@ -51,8 +56,8 @@ impl<T> Listing<T> {
             .skip(start)
             .take(page.limit as usize)
             .collect();
-        let next_page =
-            (start + items.len() < total && !items.is_empty()).then_some(page.number + 1);
+        let more = start + items.len() < total && !items.is_empty();
+        let next_page = more.then(|| page.next()).flatten();
         Self {
             items,
             next_page,

@@ -1,6 +1,7 @@
 //! The one place where a status becomes an error
-
-use std::time::Duration;
+//!
+//! But for the limits of a server, 429 and some of its 403: the client tells those from refusals, since it
+//! may wait for their end ([`crate::http::HttpError::RateLimited`]).
 
 use super::Answer;
 use crate::forge::{ConflictKind, ForgeError};
@@ -15,14 +16,6 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             message,
             sent: answer.secret.is_some(),
         },
-        _ if status == 429 || status == 403 && is_rate_limit(answer, &message) => {
-            ForgeError::RateLimited {
-                host,
-                message: answer.message(),
-                retry_after: retry_after(answer),
-                status,
-            }
-        }
         403 | 451 => ForgeError::Forbidden {
             host,
             message,
@@ -53,36 +46,4 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             message,
         },
     }
-}
-
-fn is_rate_limit(answer: &Answer, message: &str) -> bool {
-    let message = message.to_lowercase();
-    answer.header("retry-after").is_some()
-        || answer.header("x-ratelimit-remaining") == Some("0")
-        || message.contains("rate limit")
-        || message.contains("abuse detection")
-}
-
-fn retry_after(answer: &Answer) -> Option<Duration> {
-    if let Some(text) = answer.header("retry-after") {
-        if let Ok(seconds) = text.trim().parse() {
-            return Some(Duration::from_secs(seconds));
-        }
-        return http_date(text).and_then(|at| until(answer, at));
-    }
-    let reset: i64 = answer.header("x-ratelimit-reset")?.parse().ok()?;
-    until(answer, reset)
-}
-
-/// How long it is until then by the server's own clock
-fn until(answer: &Answer, at: i64) -> Option<Duration> {
-    let now = http_date(answer.header("date")?)?;
-    Some(Duration::from_secs(u64::try_from(at - now).unwrap_or(0)))
-}
-
-fn http_date(text: &str) -> Option<i64> {
-    jiff::fmt::rfc2822::DateTimeParser::new()
-        .parse_timestamp(text.trim())
-        .ok()
-        .map(jiff::Timestamp::as_second)
 }

@@ -20,7 +20,7 @@ use super::{Answer, Call, Paging, Rest, pages::Seen, status};
 use crate::{
     forge::{
         ConflictKind, Endpoint, ForgeError,
-        model::{Host, Page},
+        model::{Host, Listing, Page},
     },
     http::{AuthScheme, Credential, Http, HttpConfig},
     secret::Secret,
@@ -138,70 +138,32 @@ fn words_of_every_kind_of_body() {
 
 #[test]
 fn each_status_becomes_its_error() {
-    let error = |status: u16, headers: &[(&'static str, &str)], message: &str| {
-        let mut answer = Answer::for_test(status, &json!({ "message": message }).to_string());
-        for (name, value) in headers {
-            answer.headers.insert(*name, value.parse().unwrap());
-        }
-        status::error_of(&answer)
+    let error = |status: u16, message: &str| {
+        let body = json!({ "message": message }).to_string();
+        status::error_of(&Answer::for_test(status, &body))
     };
-    let no_token = error(401, &[], "m");
+    let no_token = error(401, "m");
     assert!(matches!(
         no_token,
         ForgeError::Unauthorized { sent: false, .. }
     ));
     assert_eq!(no_token.to_string(), "git.example.org wants a token: m");
-    assert!(
-        matches!(error(403, &[], "m"), ForgeError::Forbidden { message, .. } if message == "m")
-    );
-    assert!(matches!(error(404, &[], "m"), ForgeError::NotFound { what, .. } if what == "it"));
+    assert!(matches!(error(403, "m"), ForgeError::Forbidden { message, .. } if message == "m"));
+    assert!(matches!(error(404, "m"), ForgeError::NotFound { what, .. } if what == "it"));
     assert!(matches!(
-        error(409, &[], "m"),
+        error(409, "m"),
         ForgeError::Conflict {
             kind: ConflictKind::Other,
             ..
         }
     ));
-    assert!(matches!(error(413, &[], "m"), ForgeError::Invalid { .. }));
-    assert!(matches!(error(422, &[], "m"), ForgeError::Invalid { .. }));
-    assert!(matches!(error(423, &[], "m"), ForgeError::Archived { .. }));
+    assert!(matches!(error(413, "m"), ForgeError::Invalid { .. }));
+    assert!(matches!(error(422, "m"), ForgeError::Invalid { .. }));
+    assert!(matches!(error(423, "m"), ForgeError::Archived { .. }));
     assert!(matches!(
-        error(503, &[], ""),
+        error(503, ""),
         ForgeError::Unexpected { status: 503, message, .. } if message == "service unavailable"
     ));
-    let wait = |headers: &[(&'static str, &str)], status, message: &str| match error(
-        status, headers, message,
-    ) {
-        ForgeError::RateLimited { retry_after, .. } => retry_after.map(|d| d.as_secs()),
-        other => panic!("{other:?}"),
-    };
-    let date = ("date", "Sun, 15 Nov 2026 22:44:44 GMT");
-    assert_eq!(wait(&[("retry-after", "7")], 429, ""), Some(7));
-    assert_eq!(wait(&[], 429, ""), None);
-    assert_eq!(
-        wait(
-            &[("retry-after", "Sun, 15 Nov 2026 22:45:44 GMT"), date],
-            429,
-            ""
-        ),
-        Some(60)
-    );
-    assert_eq!(
-        wait(
-            &[
-                ("x-ratelimit-remaining", "0"),
-                ("x-ratelimit-reset", "1794782714"),
-                date
-            ],
-            403,
-            ""
-        ),
-        Some(30)
-    );
-    assert_eq!(
-        wait(&[], 403, "You have exceeded a secondary rate limit"),
-        None
-    );
 }
 
 #[test]
@@ -366,6 +328,21 @@ async fn a_larger_page_than_the_server_gives_is_made_smaller() {
         .await
         .unwrap();
     assert_eq!((page.items.len(), page.next_page), (50, Some(2)));
+}
+
+#[tokio::test]
+async fn after_the_last_number_there_is_no_page() {
+    // A server that gives the same page whatever it is asked for
+    let rows = get(|| async { ([("x-total-count", u64::MAX)], axum::Json([1, 2, 3])) });
+    let (api, _) = serve(Router::new().route("/api/v1/list", rows)).await;
+    let rest = rest(&api);
+    for (number, next) in [(u32::MAX - 1, Some(u32::MAX)), (u32::MAX, None)] {
+        let call = rest.get(&["list"]);
+        let page = call.page::<usize>(Page::new(number, 3), 3).await.unwrap();
+        assert_eq!(page.next_page, next);
+    }
+    let cut = Listing::of_all(vec![1, 2, 3], Page::new(u32::MAX, u32::MAX));
+    assert_eq!((cut.items.len(), cut.next_page), (0, None));
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ const BUSY: &str =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy";
 const LIMITED: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const LIMITED_LONG: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 90\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// The largest number there is: nothing can be added to it
+const LIMITED_FOR_EVER: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 18446744073709551615\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const SECONDARY: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 54\r\nConnection: close\r\n\r\n{\"message\":\"You have exceeded a secondary rate limit\"}";
 
 fn post(url: &str) -> Request {
@@ -105,7 +107,11 @@ async fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
         .unwrap();
     assert_eq!(answer.status, 200);
 
-    for (text, seconds) in [(LIMITED_LONG, 90), (SECONDARY, 60)] {
+    for (text, seconds) in [
+        (LIMITED_LONG, 90),
+        (LIMITED_FOR_EVER, u64::MAX),
+        (SECONDARY, 60),
+    ] {
         let server = Server::start(move |_| (text.into(), Then::Close)).await;
         let error = Http::new(quick())
             .send(get(&server.url("/")))

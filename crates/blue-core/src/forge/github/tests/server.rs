@@ -130,6 +130,19 @@ async fn limits_say_how_long_they_last() {
 }
 
 #[tokio::test]
+async fn the_last_request_of_the_hour_may_be_refused_for_its_own_sake() {
+    let fake = Fake::start().await;
+    let refused = message(403, "Must have admin rights to Repository.");
+    let spent = refused
+        .with("x-ratelimit-remaining", "0")
+        .with("x-ratelimit-reset", "4102444800");
+    fake.on("GET /repos/o/r", [spent]);
+    let error = github(&fake).repository(&repo()).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Forbidden { .. }), "{error:?}");
+    assert!(!error.retryable());
+}
+
+#[tokio::test]
 async fn an_empty_repository_is_told_from_one_of_size_zero() {
     let fake = Fake::start().await;
     let body = json!({"name": "r", "owner": {"login": "o"}, "size": 0, "default_branch": "main"});
