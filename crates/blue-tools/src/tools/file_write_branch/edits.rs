@@ -12,6 +12,10 @@ use crate::{ErrorCode, ToolError, charset};
 const PLACES: usize = 20;
 /// Longest line that is compared or shown
 const LINE: usize = 200;
+/// Most lines that are compared
+const LINES: usize = 50_000;
+/// Bytes that all edits of a file may go through: others wait for the same processor
+const WORK: u64 = 4 << 30;
 
 // No doc comment: it would cost bytes in every list of tools.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -34,6 +38,15 @@ pub(super) fn apply(path: &str, before: &[u8], edits: &[Edit]) -> Result<Vec<u8>
         return Err(ToolError::new(ErrorCode::Invalid, message)
             .with_hint("send it whole, with `encoding` `base64`"));
     };
+    if (before.len() as u64).saturating_mul(edits.len() as u64) > WORK {
+        let message = format!(
+            "`{path}` has {} bytes, too many for {} edits at once",
+            before.len(),
+            edits.len()
+        );
+        return Err(ToolError::new(ErrorCode::TooLarge, message)
+            .with_hint("make some of them, and then the others; or give `content`"));
+    }
     let mut text = before.clone();
     let is_crlf = has_only_crlf(&before);
     for (n, edit) in edits.iter().enumerate() {
@@ -95,14 +108,21 @@ fn crlf(text: &str) -> String {
 }
 
 /// Where a text begins, also where it overlaps itself
+///
+/// Not compared place by place: of two long texts that are nearly the same, that would take hours.
 fn places(text: &str, wanted: &str) -> Vec<usize> {
-    text.as_bytes()
-        .windows(wanted.len())
-        .enumerate()
-        .filter(|(_, window)| *window == wanted.as_bytes())
-        .map(|(at, _)| at)
-        .take(PLACES + 1)
-        .collect()
+    let mut found = Vec::new();
+    let Some(first) = wanted.chars().next() else {
+        return found;
+    };
+    let mut from = 0;
+    while found.len() <= PLACES
+        && let Some(at) = text[from..].find(wanted)
+    {
+        found.push(from + at);
+        from += at + first.len_utf8();
+    }
+    found
 }
 
 fn told(text: &str, found: &[usize]) -> (String, String) {
@@ -154,6 +174,7 @@ fn nearest(now: &str, old: &str) -> Option<(usize, String)> {
     let cut = |line: &str| line.trim().chars().take(LINE).collect::<String>();
     let wanted = cut(old.lines().find(|line| !line.trim().is_empty())?);
     now.lines()
+        .take(LINES)
         .enumerate()
         .map(|(n, line)| (n + 1, cut(line)))
         .map(|(n, line)| (strsim::sorensen_dice(&line, &wanted), n, line))
@@ -175,6 +196,23 @@ mod tests {
             })
             .collect();
         apply("f", before, &edits).map_err(|e| e.message)
+    }
+
+    #[test]
+    fn long_texts_that_are_nearly_the_same_take_a_moment() {
+        let (file, half) = ("a".repeat(1 << 20), "a".repeat(1 << 19));
+        let error = edit(file.as_bytes(), &[(&format!("{half}b"), "")]).unwrap_err();
+        assert!(error.contains("`old` does not occur"), "{error:.200}");
+        let error = edit(file.as_bytes(), &[(&half, "")]).unwrap_err();
+        assert!(error.contains("occurs more than 20 times"), "{error:.200}");
+        let error = edit(file.as_bytes(), &vec![("b", ""); 4097]).unwrap_err();
+        assert_eq!(
+            error,
+            "`f` has 1048576 bytes, too many for 4097 edits at once"
+        );
+        let lines = "abc\n".repeat(1 << 18);
+        let error = edit(lines.as_bytes(), &[("abd", "")]).unwrap_err();
+        assert!(error.contains("`old` does not occur"), "{error:.200}");
     }
 
     #[test]

@@ -22,6 +22,8 @@ use crate::{
 
 /// Largest file that is edited
 const LARGEST: u64 = 16 * 1024 * 1024;
+/// Most that the files of one commit may have: they are in memory together
+const TOGETHER: usize = 64 * 1024 * 1024;
 /// Files read at once
 const AT_ONCE: usize = 6;
 /// The default branch, by the one name that every forge has for it
@@ -292,7 +294,7 @@ async fn changes(
         start = begin(repo, branch, base).await?;
     }
     let start = start.as_ref();
-    stream::iter(wishes)
+    let mut changes = stream::iter(wishes)
         .map(|wish| async move {
             let read = match wish.reads() {
                 Some(path) => Some(read(repo, path, branch, start, wish.sha.as_ref()).await?),
@@ -300,9 +302,29 @@ async fn changes(
             };
             change(wish, read)
         })
-        .buffered(AT_ONCE)
-        .try_collect()
-        .await
+        .buffered(AT_ONCE);
+    let (mut all, mut bytes) = (Vec::new(), 0);
+    while let Some(change) = changes.try_next().await? {
+        bytes = together(bytes, &change)?;
+        all.push(change);
+    }
+    Ok(all)
+}
+
+/// The bytes of all files so far and of one more
+fn together(bytes: usize, change: &FileChange) -> Result<usize, ToolError> {
+    let more = match change {
+        FileChange::Write { content, .. } => content.len(),
+        FileChange::Rename { content, .. } => content.as_ref().map_or(0, Vec::len),
+        FileChange::Delete { .. } => 0,
+    };
+    let bytes = bytes + more;
+    if bytes > TOGETHER {
+        let message = format!("the files have more than {TOGETHER} bytes together");
+        return Err(ToolError::new(ErrorCode::TooLarge, message)
+            .with_hint("write some of them, and then the others"));
+    }
+    Ok(bytes)
 }
 
 /// The commit that the new one goes on top of; `None` is the default branch as it is
@@ -395,4 +417,23 @@ fn change(wish: Wish, read: Option<File>) -> Result<FileChange, ToolError> {
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_large_files_are_not_held_at_once() {
+        let write = |bytes: usize| FileChange::Write {
+            path: "a".to_owned(),
+            content: vec![0; bytes],
+            expect: Expect::Any,
+        };
+        let half = together(0, &write(TOGETHER / 2)).unwrap();
+        let all = together(half, &write(TOGETHER / 2)).unwrap();
+        assert_eq!(all, TOGETHER);
+        let error = together(all, &write(1)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::TooLarge, "{error}");
+    }
 }
