@@ -8,6 +8,7 @@ use crate::{
     Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
     args::{self, RepoArgs},
     path, reply,
+    rows::short,
 };
 
 /// Room for rows in one answer; the rest is for what is around them
@@ -136,7 +137,7 @@ impl Tool for DirList {
                 Cell::name(&name, style),
                 Cell::from(entry.kind.as_str()),
                 Cell::from(size),
-                Cell::new(&entry.sha[..entry.sha.len().min(10)], Style::Dim),
+                Cell::new(short(&entry.sha), Style::Dim),
             ]
         });
         page.table(&["NAME", "TYPE", "SIZE", "BLOB"], rows.collect());

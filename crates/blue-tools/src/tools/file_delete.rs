@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, id, path,
+    rows::short,
 };
 
 #[derive(Debug)]
@@ -113,8 +114,7 @@ impl Tool for FileDelete {
     }
 
     fn page(output: &Output, page: &mut Page) {
-        let short = &output.commit_sha[..output.commit_sha.len().min(10)];
-        let text = format!("Deleted in commit {short}");
+        let text = format!("Deleted in commit {}", short(&output.commit_sha));
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
     }
 }

@@ -35,8 +35,13 @@ pub static ALL: &[&dyn AnyTool] = &[
     &workflow_run_status::WorkflowRunStatus,
 ];
 
-/// The tool of that name; `blue_<name>` is taken for `<name>`
+/// The name of a tool as it is listed: some clients and models put `blue_` before it
+pub fn plain(name: &str) -> &str {
+    name.strip_prefix("blue_").unwrap_or(name)
+}
+
+/// The tool of that name
 pub fn find(name: &str) -> Option<&'static dyn AnyTool> {
-    let plain = name.strip_prefix("blue_").unwrap_or(name);
-    ALL.iter().copied().find(|tool| tool.name() == plain)
+    let name = plain(name);
+    ALL.iter().copied().find(|tool| tool.name() == name)
 }

@@ -15,6 +15,7 @@ use crate::{
     Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError,
     args::{self, LONGEST_WAIT, RepoArgs},
     path,
+    rows::short,
 };
 
 #[derive(Debug)]
@@ -203,10 +204,10 @@ impl Tool for WorkflowRunStatus {
 
     fn page(output: &Output, page: &mut Page) {
         let (word, style) = look_of(output.state);
-        let of = output.sha.as_deref().unwrap_or_default();
+        let of = short(output.sha.as_deref().unwrap_or_default());
         let text = match output.state {
-            State::None => format!("Nothing has run for {}", &of[..of.len().min(10)]),
-            _ => format!("{word} for {}", &of[..of.len().min(10)]),
+            State::None => format!("Nothing has run for {of}"),
+            _ => format!("{word} for {of}"),
         };
         page.line(&text, style);
         if output.partial {
