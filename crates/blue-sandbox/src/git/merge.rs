@@ -27,7 +27,7 @@ impl Repo {
             .into_iter()
             .chain([ours.as_str(), theirs.as_str()])
             .collect();
-        let output = self.git_any(&args, &[])?;
+        let output = self.git_any(&args)?;
         let text = output.text();
         let mut fields = text.split('\0');
         let tree = fields.next().and_then(|hex| Oid::parse(hex.trim()));

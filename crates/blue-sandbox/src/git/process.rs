@@ -1,9 +1,6 @@
 //! The git program, cut off from the machine's own configuration
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use super::{Error, Repo, Result};
 
@@ -57,12 +54,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
 impl Repo {
     /// Run git and want success
     pub(crate) fn git(&self, args: &[&str]) -> Result<Output> {
-        self.git_with(args, &[])
-    }
-
-    /// Run git with this on its standard input and want success
-    pub(crate) fn git_with(&self, args: &[&str], input: &[u8]) -> Result<Output> {
-        let output = self.git_any(args, input)?;
+        let output = self.git_any(args)?;
         if output.code == 0 {
             return Ok(output);
         }
@@ -73,8 +65,8 @@ impl Repo {
     }
 
     /// Run git and take whatever it answers
-    pub(crate) fn git_any(&self, args: &[&str], input: &[u8]) -> Result<Output> {
-        let mut child = Command::new("git")
+    pub(crate) fn git_any(&self, args: &[&str]) -> Result<Output> {
+        let output = Command::new("git")
             .arg("--git-dir")
             .arg(self.path())
             .args(args)
@@ -82,19 +74,8 @@ impl Repo {
             .env_remove("GIT_WORK_TREE")
             .env_remove("GIT_INDEX_FILE")
             .envs(HERMETIC.iter().copied())
-            .stdin(if input.is_empty() {
-                Stdio::null()
-            } else {
-                Stdio::piped()
-            })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A git that ends early closes the pipe; its own answer says why.
-            drop(stdin.write_all(input));
-        }
-        let output = child.wait_with_output()?;
+            .stdin(Stdio::null())
+            .output()?;
         Ok(Output {
             stdout: output.stdout,
             stderr: output.stderr,
