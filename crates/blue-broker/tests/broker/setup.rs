@@ -10,6 +10,7 @@ use blue_broker::{
 use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use blue_sandbox::{Flavor, Sandbox, Seed};
 use jiff::Timestamp;
+use tokio::net::TcpListener;
 
 /// Everything that a test speaks to
 #[derive(Debug)]
@@ -82,9 +83,8 @@ impl Setup {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config(forge, dir.path());
         // The forge must know the address before there is a broker.
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        config.listen = free.local_addr().unwrap();
-        drop(free);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        config.listen = listener.local_addr().unwrap();
         config.public_url = PublicUrl::parse(&format!("http://{}", config.listen)).unwrap();
         let app = serde_json::json!({
             "name": "Broker",
@@ -104,16 +104,28 @@ impl Setup {
         config.client_id = made["client_id"].as_str().unwrap().to_owned();
         config.client_secret = Secret::new(made["client_secret"].as_str().unwrap());
         config.clients = clients();
-        Self::of(sandbox, config, dir).await
+        Self::on(listener, sandbox, config, dir).await
     }
 
     async fn of(sandbox: Sandbox, config: Config, dir: tempfile::TempDir) -> Self {
+        let listener = TcpListener::bind(config.listen).await.unwrap();
+        Self::on(listener, sandbox, config, dir).await
+    }
+
+    async fn on(
+        listener: TcpListener,
+        sandbox: Sandbox,
+        config: Config,
+        dir: tempfile::TempDir,
+    ) -> Self {
         let forge = config.forge.url().clone();
         let clock = Arc::new(ManualClock::at(
             Timestamp::from_second(1_800_000_000).unwrap(),
         ));
         let parts = parts(&clock);
-        let broker = Broker::build(config.clone(), parts).await.unwrap();
+        let broker = Broker::build_on(listener, config.clone(), parts)
+            .await
+            .unwrap();
         Self {
             config,
             broker,
