@@ -21,12 +21,12 @@ const ID: &str = "https://client.example/metadata.json";
 
 static CONFIG: LazyLock<Config> = LazyLock::new(|| {
     let vars = [
-        ("PUBLIC_URL", "https://broker.example.org"),
-        ("FORGE_URL", "https://forge.example.org"),
-        ("CLIENT_ID", "c"),
-        ("CLIENT_SECRET", "s"),
+        ("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org"),
+        ("BLUE_BROKER_FORGE_URL", "https://forge.example.org"),
+        ("BLUE_BROKER_CLIENT_ID", "c"),
+        ("BLUE_BROKER_CLIENT_SECRET", "s"),
     ];
-    let vars = vars.map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()));
+    let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let given = Given {
         vars: vars.to_vec(),
         ..Given::default()

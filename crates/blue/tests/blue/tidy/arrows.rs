@@ -137,7 +137,7 @@ fn libraries_print_nothing_and_read_no_environment() {
 }
 
 #[test]
-fn the_broker_uses_three_modules_of_the_core() {
+fn the_broker_uses_few_modules_of_the_core() {
     let mut found = Vec::new();
     for path in rust_files()
         .iter()

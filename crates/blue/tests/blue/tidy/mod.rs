@@ -87,14 +87,20 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The lines of a source file before its tests
+/// The lines of a source file before its tests; tests in a file of their own end nothing
 fn before_tests(source: &str) -> Vec<&str> {
     let lines: Vec<&str> = source.lines().collect();
     let end = lines
         .windows(2)
-        .position(|two| two[0].trim() == "#[cfg(test)]" && two[1].trim().starts_with("mod tests"))
+        .position(|two| two[0].trim() == "#[cfg(test)]" && two[1].trim() == "mod tests {")
         .unwrap_or(lines.len());
     lines[..end].to_vec()
+}
+
+#[test]
+fn code_ends_where_its_tests_begin() {
+    let source = "a\n#[cfg(test)]\nmod tests;\n// b\nc\n#[cfg(test)]\nmod tests {\nd\n}";
+    assert_eq!(code(source), ["a", "#[cfg(test)]", "mod tests;", "c"]);
 }
 
 /// The same without comments
