@@ -4,9 +4,10 @@ CARGO ?= cargo
 # What is costly to make is kept here between checkouts.
 BLUE_TEST_CACHE ?= $(HOME)/.cache/blue-test
 export BLUE_TEST_CACHE
+DENY = e2e/install/cargo-tool.sh cargo-deny 0.20.2
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist test lint fmt doc deny e2e fuzz coverage bench up ci
+.PHONY: help build dist test lint fmt doc deny audit e2e fuzz coverage bench up ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,15 +34,17 @@ doc: ## Build the API documentation; a broken link is an error
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
 deny: ## Check licences, sources and bans of the dependencies
-	deny=$$(e2e/install/cargo-tool.sh cargo-deny 0.20.2) && "$$deny" --locked check bans licenses sources
+	deny=$$($(DENY)) && "$$deny" --locked check bans licenses sources
+
+audit: ## Check the dependencies for known defects; asks a database in the network
+	deny=$$($(DENY)) && "$$deny" --locked check advisories
 
 e2e: ## Run the tests with real servers and clients; installs what it needs by itself
 	e2e/contract
-	if [ -x e2e/run ]; then e2e/run; fi
+	e2e/run
 	e2e/store
 	e2e/mcp/run
 	e2e/broker/run
-	$(CARGO) test --locked -p blue --test blue -- --ignored broker::kill
 
 fuzz: ## Give each fuzz target its 20,000 inputs; needs a C++ compiler
 	fuzz/run

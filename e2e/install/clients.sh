@@ -21,6 +21,7 @@ if [ ! -f "$dir/.done" ]; then
   trap 'rm -rf "$part"' EXIT
   cp "$here"/package.json "$here"/package-lock.json "$here"/.npmrc "$part/"
   npm ci --prefix "$part" --no-audit --no-fund --loglevel=error >&2
+  rm -rf "$dir.venv"
   python3 -m venv "$dir.venv" >&2
   "$dir.venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2
   touch "$part/.done"
