@@ -4,6 +4,8 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
+    process::Command,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -212,15 +214,56 @@ fn doctor_tells_what_would_keep_people_out() {
 
 #[test]
 fn a_check_looks_at_how_the_forge_is_reached() {
-    let blue = Blue::new()
-        .var("BLUE_CA_FILE", "/nowhere/ca.pem")
-        .var("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org")
-        .var("BLUE_BROKER_FORGE_URL", "https://git.example.org")
-        .var("BLUE_BROKER_CLIENT_ID", "x")
-        .var("BLUE_BROKER_CLIENT_SECRET", "x");
+    let blue = good().var("BLUE_CA_FILE", "/nowhere/ca.pem");
     let ran = blue.run(&["broker", "--check"]);
     assert_eq!(ran.code, Some(64), "{ran}");
     assert!(ran.stderr.contains("BLUE_CA_FILE"), "{ran}");
+    let ran = blue.var("BLUE_ALLOW", "").run(&["broker", "--check"]);
+    assert_eq!(ran.code, Some(64), "{ran}");
+    for name in ["BLUE_CA_FILE: ", "BLUE_ALLOW: "] {
+        assert!(ran.stderr.contains(name), "{name}: {ran}");
+    }
+}
+
+/// One whose settings are good
+fn good() -> Blue {
+    Blue::new()
+        .var("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org")
+        .var("BLUE_BROKER_FORGE_URL", "https://git.example.org")
+        .var("BLUE_BROKER_CLIENT_ID", "x")
+        .var("BLUE_BROKER_CLIENT_SECRET", "x")
+        .var("BLUE_BROKER_DATA", "data")
+}
+
+#[test]
+fn where_another_listens_nothing_is_made_or_changed() {
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let blue = good().var("BLUE_BROKER_LISTEN", &address);
+    let ran = blue.run(&["broker"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let said = format!("could not listen on {address}");
+    assert!(ran.stderr.contains(&said), "{ran}");
+    assert!(!blue.home().join("data").exists(), "{ran}");
+}
+
+#[test]
+fn a_database_that_does_not_answer_does_not_hold_up_the_end() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://{}/x", silent.local_addr().unwrap());
+    let blue = good()
+        .var("BLUE_BROKER_LISTEN", "0")
+        .var("BLUE_BROKER_DB", &url);
+    let mut broker = blue.command(&["broker"]).spawn().unwrap();
+    // It is there, and waits for an answer.
+    let _asked = silent.accept().unwrap();
+    let start = Instant::now();
+    let id = broker.id().to_string();
+    let asked = Command::new("kill").args(["-s", "TERM", &id]).status();
+    assert!(asked.unwrap().success());
+    let ended = broker.wait().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
