@@ -102,9 +102,15 @@ fn setup_reads_every_setting_before_it_makes_anything() {
         "foo",
         "--client-id",
         "mine",
+        "--config",
+        "mine.toml",
+        "--out",
+        "mine.secret",
     ]);
     assert_eq!(ran.code, Some(64), "{ran}");
     for fault in [
+        "--config: leave it out",
+        "--out: the secret itself",
         "--client-id: leave it out",
         "--forge: not an absolute URL",
         "--public-url: not an http",
@@ -115,7 +121,7 @@ fn setup_reads_every_setting_before_it_makes_anything() {
         let line = |line: &str| line.trim_start().starts_with(fault);
         assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
     }
-    assert!(!blue.home().join("broker.toml").exists());
+    assert!(!blue.home().join("mine.secret").exists());
 }
 
 #[test]
@@ -183,6 +189,18 @@ fn doctor_tells_what_would_keep_people_out() {
         assert_eq!(row(&found, name).0, "failed", "{found}");
     }
     assert!(!blue.home().join(".blue").exists(), "nothing was made");
+
+    let secret = blue.home().join("broker.secret");
+    assert_eq!(row(&doctor(&[]), "Secret").0, "ok");
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(&secret, open).unwrap();
+    let (state, said) = row(&doctor(&[]), "Secret");
+    assert_eq!(state, "warning", "{said}");
+    let advice = format!(
+        "has mode 644: others can read it: chmod 600 {}",
+        secret.display()
+    );
+    assert!(said.ends_with(&advice), "{said}");
 
     // Each of these keeps a broker from starting, or would.
     let data = blue.home().join("data");
