@@ -11,12 +11,15 @@ use serde_json::{Value, json};
 
 use crate::{
     config::{Config, Database},
-    crypto::{self, KeyFileError},
+    crypto::{self, DataKey, KeyFileError, KeyRing},
     http::REMEMBERED,
     rng::{self, Rng},
-    store::{AuditEvent, AuditRow, ClientKind, Revoked, Store, StoreError, UserState},
+    store::{AuditEvent, AuditRow, ClientKind, Revoked, Store, StoreError, User, UserState},
     upstream,
 };
+
+/// Why grants end here
+const WHY: &str = "revoked by an admin";
 
 /// A list is whole: what it left out would pass for not there
 const MOST: i64 = i64::MAX;
@@ -168,7 +171,7 @@ impl Admin {
 
     pub async fn users(&self) -> Result<Vec<UserLine>, AdminError> {
         let rows = self.store.users(MOST).await?;
-        let line = |user: crate::store::User| UserLine {
+        let line = |user: User| UserLine {
             id: user.id,
             login: user.login,
             forge: user.forge,
@@ -225,7 +228,7 @@ impl Admin {
         if client.kind == ClientKind::Dynamic {
             self.store.delete_client(id).await?;
         }
-        self.end(Revoked::Client(id)).await
+        self.end(Revoked::Client(id), json!({ "why": WHY })).await
     }
 
     /// End all grants of a person, by id or login, and erase their forge tokens
@@ -243,20 +246,21 @@ impl Admin {
                     ids: many.iter().map(|user| user.id.clone()).collect(),
                 })?,
         };
-        let ended = self.end(Revoked::User(&user.id)).await?;
+        // Their name goes with the row.
+        let detail = json!({ "why": WHY, "login": user.login });
+        let ended = self.end(Revoked::User(&user.id), detail).await?;
         self.store.forget_user(&user.id).await?;
         Ok(ended)
     }
 
     pub async fn revoke_grant(&self, id: &str) -> Result<(), AdminError> {
-        match self.end(Revoked::Grant(id)).await? {
+        match self.end(Revoked::Grant(id), json!({ "why": WHY })).await? {
             0 => Err(unknown("grant", id)),
             _ => Ok(()),
         }
     }
 
-    async fn end(&self, what: Revoked<'_>) -> Result<usize, AdminError> {
-        const WHY: &str = "revoked by an admin";
+    async fn end(&self, what: Revoked<'_>, detail: Value) -> Result<usize, AdminError> {
         let now = self.clock.now();
         let ended = self.store.revoke(what, WHY, now).await?;
         for grant in &ended {
@@ -268,7 +272,7 @@ impl Admin {
                 user: Some(grant.user.clone()),
                 grant: Some(grant.id.clone()),
                 request_id: None,
-                detail: json!({ "why": WHY }),
+                detail: detail.clone(),
             };
             self.store.write_audit(&row).await?;
         }
@@ -285,6 +289,13 @@ impl Admin {
         Ok(self.store.key_ids().await?)
     }
 
+    /// Everybody who has a data key
+    async fn sealed(&self) -> Result<Vec<User>, AdminError> {
+        let mut users = self.store.users(MOST).await?;
+        users.retain(|user| user.state != UserState::Disconnected);
+        Ok(users)
+    }
+
     /// Use a new master key, and wrap everybody's data key with it
     ///
     /// The new key is in the file before any row needs it, and the old ones stay there: whenever
@@ -293,15 +304,15 @@ impl Admin {
         let path = config.key_file.path();
         let _alone = crypto::lock(path)?;
         let ring = crypto::read(path)?.rotated(&*self.rng);
+        // Where a key is missing, nothing is changed.
+        for user in self.sealed().await? {
+            data_key(&ring, &user)?;
+        }
         crypto::write(path, &ring)?;
         let mut rewrapped = 0;
-        for user in self.store.users(i64::MAX).await? {
-            if user.state == UserState::Disconnected {
-                continue;
-            }
+        for user in self.sealed().await? {
+            let key = data_key(&ring, &user)?;
             let place = upstream::key_place(&user.forge, &user.account);
-            let key = ring.unwrap(&user.key, &place);
-            let key = key.map_err(|_| AdminError::Sealed(user.login.clone()))?;
             let wrapped = ring.wrap(&*self.rng, &key, &place);
             if self.store.rewrap(&user.id, &user.key, &wrapped).await? {
                 rewrapped += 1;
@@ -314,6 +325,12 @@ impl Admin {
             rewrapped,
         })
     }
+}
+
+fn data_key(ring: &KeyRing, user: &User) -> Result<DataKey, AdminError> {
+    let place = upstream::key_place(&user.forge, &user.account);
+    ring.unwrap(&user.key, &place)
+        .map_err(|_| AdminError::Sealed(user.login.clone()))
 }
 
 /// Ids of the master keys in the file, the active one first
@@ -402,6 +419,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn where_a_key_is_missing_a_rotation_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, config, _) = somebody(dir.path()).await;
+        let path = config.key_file.path();
+        let other = crypto::read(path).unwrap().rotated(&SystemRng::default());
+        crypto::write(path, &other.only_active()).unwrap();
+        let before = std::fs::read(path).unwrap();
+        let refused = admin.rotate_keys(&config).await.unwrap_err();
+        assert!(matches!(refused, AdminError::Sealed(_)), "{refused:?}");
+        assert_eq!(std::fs::read(path).unwrap(), before);
+    }
+
+    #[tokio::test]
     async fn who_shares_a_login_is_revoked_by_id() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, ..) = somebody(dir.path()).await;
@@ -425,10 +455,8 @@ mod tests {
         assert!(admin.users().await.unwrap().is_empty());
     }
 
-    #[tokio::test]
-    async fn an_end_is_told_with_client_and_person() {
-        let dir = tempfile::tempdir().unwrap();
-        let (admin, config, _) = somebody(dir.path()).await;
+    /// Let a client in that `alice` said yes to
+    async fn granted(admin: &Admin) {
         let grant = Grant {
             id: "g".to_owned(),
             user: "u1".to_owned(),
@@ -469,6 +497,13 @@ mod tests {
         admin.store.put_code(&hash, &code, now).await.unwrap();
         let used = admin.store.use_code(&hash, &grant, &pair, &issued, now);
         used.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_end_is_told_with_client_and_person() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, config, _) = somebody(dir.path()).await;
+        granted(&admin).await;
         admin.revoke_grant("g").await.unwrap();
         let event = admin.audit(10).await.unwrap().remove(0);
         assert_eq!(event.event, "revoked");
@@ -478,6 +513,17 @@ mod tests {
         // Nothing is left to be wrapped anew.
         assert_eq!(admin.users().await.unwrap()[0].state, "disconnected");
         assert_eq!(admin.rotate_keys(&config).await.unwrap().rewrapped, 0);
+    }
+
+    #[tokio::test]
+    async fn who_was_revoked_is_told_by_name_although_they_are_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let (admin, ..) = somebody(dir.path()).await;
+        granted(&admin).await;
+        assert_eq!(admin.revoke_user("alice").await.unwrap(), 1);
+        let event = admin.audit(1).await.unwrap().remove(0);
+        assert_eq!(event.user.as_deref(), Some("u1"), "nobody goes by that id");
+        assert_eq!(event.detail, json!({ "why": WHY, "login": "alice" }));
     }
 
     #[tokio::test]

@@ -47,13 +47,14 @@ impl App {
 
 /// The line in the log
 pub(crate) fn tell(row: &AuditRow) {
+    let detail = (!row.detail.is_null()).then(|| row.detail.to_string());
     tracing::info!(
         event = row.event,
         client = row.client_id,
         user = row.user,
         grant = row.grant,
         request = row.request_id,
-        detail = %row.detail,
+        detail,
         "audit"
     );
 }

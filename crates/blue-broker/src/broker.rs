@@ -102,6 +102,17 @@ impl Broker {
         parts: Parts,
         listener: Option<TcpListener>,
     ) -> Result<Self, StartError> {
+        let failed = |source| StartError::Listen {
+            address: config.listen,
+            source,
+        };
+        // First of all: where another broker listens, perhaps an older program, its database must
+        // not be changed under it.
+        let listener = match listener {
+            Some(listener) => listener,
+            None => TcpListener::bind(config.listen).await.map_err(failed)?,
+        };
+        let address = listener.local_addr().map_err(failed)?;
         make_folder(&config.data).map_err(|source| StartError::Folder {
             path: config.data.display().to_string(),
             source,
@@ -116,15 +127,6 @@ impl Broker {
         if let Some(id) = used.iter().find(|id| !keys.ids().contains(&id.as_str())) {
             return Err(StartError::UnknownKey { id: id.clone() });
         }
-        let failed = |source| StartError::Listen {
-            address: config.listen,
-            source,
-        };
-        let listener = match listener {
-            Some(listener) => listener,
-            None => TcpListener::bind(config.listen).await.map_err(failed)?,
-        };
-        let address = listener.local_addr().map_err(failed)?;
         config.public_url = config.public_url.with_port(address.port());
         config.listen = address;
         let keys = Keys::new(config.key_file.clone(), keys);

@@ -14,7 +14,7 @@ pub(super) struct RawClient {
     id: String,
     name: String,
     redirect_uris: Vec<String>,
-    secret_file: Option<PathBuf>,
+    pub(super) secret_file: Option<PathBuf>,
 }
 
 /// A client that an admin wrote down
@@ -32,22 +32,31 @@ impl StaticClient {
         raw: RawClient,
         base: &Path,
         good: impl Fn(&str) -> Result<(), String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Vec<String>> {
+        let mut faults = Vec::new();
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if raw.id.is_empty() || !raw.id.chars().all(plain) {
-            return Err("`id` must be letters, digits, `.`, `_` and `-`".to_owned());
+            faults.push("`id` must be letters, digits, `.`, `_` and `-`".to_owned());
         }
         if raw.redirect_uris.is_empty() {
-            return Err(format!("`{}` has no redirect URI", raw.id));
+            faults.push("there is no redirect URI".to_owned());
         }
         for uri in &raw.redirect_uris {
-            good(uri).map_err(|why| format!("the redirect URI `{uri}` {why}"))?;
+            if let Err(why) = good(uri) {
+                faults.push(format!("the redirect URI `{uri}` {why}"));
+            }
         }
-        word(&raw.name).map_err(|why| format!("`name` {why}"))?;
-        let secret = match raw.secret_file {
-            Some(file) => Some(read_secret(&base.join(file))?),
-            None => None,
-        };
+        if let Err(why) = word(&raw.name) {
+            faults.push(format!("`name` {why}"));
+        }
+        let secret = raw.secret_file.map(|file| read_secret(&base.join(file)));
+        let secret = secret.transpose().unwrap_or_else(|why| {
+            faults.push(why);
+            None
+        });
+        if !faults.is_empty() {
+            return Err(faults);
+        }
         Ok(Self {
             id: raw.id,
             name: raw.name,

@@ -25,10 +25,11 @@ pub struct Given {
     pub cwd: PathBuf,
 }
 
-/// A configuration file that was read
+/// A configuration file
 pub struct File {
     pub path: PathBuf,
-    pub text: String,
+    /// What it says, or why it could not be read
+    pub text: Result<String, String>,
 }
 
 impl fmt::Debug for Given {
@@ -74,16 +75,21 @@ struct Value {
     text: String,
     source: String,
     base: PathBuf,
-    /// 0 for defaults, 1 for the file, 2 for variables, 3 for flags
+    /// 1 for the file, 2 for variables, 3 for flags
     rank: u8,
 }
+
+const OF_FILE: u8 = 1;
 
 /// All values, the strongest of each key
 pub(super) struct Layers {
     values: BTreeMap<&'static str, Value>,
     /// Each with its place in the file
     clients: Vec<(usize, RawClient)>,
+    /// Files that a secret was read from
+    pub(super) secret_files: Vec<PathBuf>,
     file: String,
+    file_path: PathBuf,
     file_base: PathBuf,
     /// There is a file, and nobody knows what it says
     unread: bool,
@@ -111,7 +117,9 @@ impl Layers {
         let mut all = Self {
             values: BTreeMap::new(),
             clients: Vec::new(),
+            secret_files: Vec::new(),
             file: String::new(),
+            file_path: PathBuf::new(),
             file_base: given.cwd.clone(),
             unread: false,
             faults: Vec::new(),
@@ -137,15 +145,23 @@ impl Layers {
 
     fn read_file(&mut self, file: &File) {
         self.file = format!("`{}`", file.path.display());
+        self.file_path.clone_from(&file.path);
         let base = file.path.parent().unwrap_or(Path::new(".")).to_owned();
         self.file_base.clone_from(&base);
-        let table: toml::Table = match toml::from_str(&file.text) {
+        let text = match &file.text {
+            Ok(text) => text,
+            Err(why) => {
+                self.unread = true;
+                return self.at(&self.file.clone(), why);
+            }
+        };
+        let table: toml::Table = match toml::from_str(text) {
             Ok(table) => table,
             Err(error) => {
                 // Only the place: the words around it may be a secret.
                 let line = error
                     .span()
-                    .map_or(1, |span| 1 + file.text[..span.start].matches('\n').count());
+                    .map_or(1, |span| 1 + text[..span.start].matches('\n').count());
                 let why = format!("line {line}: {}", error.message());
                 self.unread = true;
                 return self.at(&self.file.clone(), &why);
@@ -162,7 +178,7 @@ impl Layers {
                 continue;
             };
             match as_text(&value) {
-                Some(text) => self.put(setting.key, &text, source, &base, 1),
+                Some(text) => self.put(setting.key, &text, source, &base, OF_FILE),
                 None => self.at(&source, "must be a text, a number or a list of texts"),
             }
         }
@@ -294,6 +310,9 @@ impl Layers {
             }
             (Some(own), file) if Some(own) > file => {
                 self.values.remove(file_key);
+                if own == OF_FILE {
+                    self.secret_files.push(self.file_path.clone());
+                }
                 let secret = Secret::new(self.values[key].text.clone());
                 if secret.is_empty() {
                     self.fault(key, "is empty");
@@ -304,6 +323,7 @@ impl Layers {
             (_, Some(_)) => {
                 self.values.remove(key);
                 let path = self.path(file_key)?;
+                self.secret_files.push(path.clone());
                 match read_secret(&path) {
                     Ok(secret) => Some(secret),
                     Err(why) => {
@@ -332,12 +352,15 @@ impl Layers {
         let mut clients: Vec<StaticClient> = Vec::new();
         for (at, raw) in std::mem::take(&mut self.clients) {
             let source = format!("{}: clients[{at}]", self.file);
+            let secret = raw.secret_file.iter();
+            let secret = secret.map(|file| self.file_base.join(file));
+            self.secret_files.extend(secret);
             match StaticClient::read(raw, &self.file_base, &good) {
                 Ok(client) if clients.iter().any(|c| c.id == client.id) => {
                     self.at(&source, &format!("there is another client `{}`", client.id));
                 }
                 Ok(client) => clients.push(client),
-                Err(why) => self.at(&source, &why),
+                Err(faults) => faults.iter().for_each(|why| self.at(&source, why)),
             }
         }
         clients
@@ -371,6 +394,9 @@ pub(super) fn read_secret(path: &Path) -> Result<Secret, String> {
     let secret = Secret::new(text);
     if secret.is_empty() {
         return Err(format!("`{}` is empty", path.display()));
+    }
+    if secret.expose().chars().any(char::is_control) {
+        return Err(format!("`{}` holds more than one line", path.display()));
     }
     Ok(secret)
 }

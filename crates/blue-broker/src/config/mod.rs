@@ -54,6 +54,8 @@ pub struct Config {
     /// Proxies whose word on who asks is believed, for limits and the log
     pub trusted_proxies: Vec<Network>,
     pub clients: Vec<StaticClient>,
+    /// Files that one of the secrets was read from
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Where the master keys are
@@ -160,6 +162,7 @@ impl Config {
             // What is wrong with those is told already.
             _ => Ok(()),
         });
+        let secret_files = std::mem::take(&mut from.secret_files);
         from.finish()?;
         let forge = forge.expect(CHECKED);
         Ok(Self {
@@ -182,6 +185,7 @@ impl Config {
             origins: origins.expect(CHECKED),
             trusted_proxies: trusted_proxies.expect(CHECKED),
             clients,
+            secret_files,
         })
     }
 }

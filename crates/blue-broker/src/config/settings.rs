@@ -155,14 +155,14 @@ pub const SETTINGS: &[Setting] = &[
     text(
         "access_ttl",
         "BLUE_BROKER_ACCESS_TTL",
-        "How long an access token lives, 10s to 24h",
+        "How long an access token lives, 10s to 1d",
         "`1h`",
         "1h",
     ),
     text(
         "refresh_ttl",
         "BLUE_BROKER_REFRESH_TTL",
-        "How long a refresh token lives when it is not used",
+        "How long a refresh token lives when it is not used, 1h to 366d",
         "`30d`",
         "30d",
     ),

@@ -34,7 +34,7 @@ fn faults(given: &Given) -> Vec<String> {
 fn file(text: &str) -> File {
     File {
         path: PathBuf::from("/etc/broker.toml"),
-        text: text.to_owned(),
+        text: Ok(text.to_owned()),
     }
 }
 
@@ -102,6 +102,36 @@ fn flags_win_over_variables_and_those_over_the_file() {
 }
 
 #[test]
+fn a_port_alone_is_on_this_machine() {
+    for (text, address) in [
+        ("8080", "127.0.0.1:8080"),
+        (":8080", "127.0.0.1:8080"),
+        ("localhost:8080", "127.0.0.1:8080"),
+        ("[::]:80", "[::]:80"),
+    ] {
+        assert_eq!(values::listen(text).unwrap().to_string(), address);
+    }
+    for bad in ["", "::1", "::8080", "localhost", "localhost8080", "70000"] {
+        assert!(values::listen(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_time_is_told_as_it_is_given() {
+    let told = faults(&with(&[
+        ("BLUE_BROKER_ACCESS_TTL", "9s"),
+        ("BLUE_BROKER_REFRESH_TTL", "367d"),
+    ]));
+    assert_eq!(
+        told,
+        [
+            "BLUE_BROKER_ACCESS_TTL: must be from 10s to 1d",
+            "BLUE_BROKER_REFRESH_TTL: must be from 1h to 366d",
+        ]
+    );
+}
+
+#[test]
 fn an_empty_variable_is_not_set() {
     let config = read(&with(&[("BLUE_BROKER_LISTEN", " ")])).unwrap();
     assert_eq!(config.listen.port(), 8080);
@@ -126,6 +156,13 @@ fn a_secret_comes_from_its_file() {
     let gone = faults(&given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", "/gone")]));
     assert_eq!(gone.len(), 1, "{gone:?}");
     assert!(gone[0].starts_with("BLUE_BROKER_CLIENT_SECRET_FILE: `/gone` could not be read"));
+
+    for more in ["two\nlines\n", "nul\0"] {
+        std::fs::write(path, more).unwrap();
+        let told = faults(&given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", path)]));
+        assert!(told[0].ends_with("holds more than one line"), "{told:?}");
+    }
+    std::fs::write(path, "gto_fromfile\r\n").unwrap();
 
     // A stronger layer's file wins over a weaker layer's value.
     let mut layered = given_by(&[("BLUE_BROKER_CLIENT_SECRET_FILE", path)]);
@@ -186,6 +223,15 @@ fn databases() {
         db("postgres://h/d?sslmod=verify-full").unwrap_err(),
         "`sslmod` is not an option of postgres://"
     );
+    let told = db("postgres://u:hunter2@h/d?sslmode=full").unwrap_err();
+    assert_eq!(told, "unknown value \"full\" for `ssl_mode`");
+    for bad in [
+        "postgres://u:hunter2@h/d?port=hunter2",
+        "postgres://u:hunter2%ff@h/d",
+    ] {
+        let told = db(bad).unwrap_err();
+        assert!(!told.contains("hunter2"), "{told}");
+    }
     let shown = format!("{:?}", db("postgres://u:hunter2@h/d"));
     assert!(!shown.contains("hunter2"), "{shown}");
 }
@@ -357,4 +403,33 @@ fn a_broken_file_shows_no_secret_and_is_the_only_fault() {
     assert!(!told[0].contains("hunter2"), "{told:?}");
     // What it says is not known, so nothing is missing.
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_with_the_rest() {
+    let mut given = given(&[("BLUE_BROKER_LISTEN", "nowhere")]);
+    given.file = Some(File {
+        path: PathBuf::from("/etc/broker.toml"),
+        text: Err("could not be read: gone".to_owned()),
+    });
+    let told = faults(&given);
+    assert_eq!(told[0], "`/etc/broker.toml`: could not be read: gone");
+    assert!(told[1].starts_with("BLUE_BROKER_LISTEN: "), "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
+}
+
+#[test]
+fn a_value_with_two_faults_tells_both() {
+    let told = PublicUrl::parse("http://a.example/path").unwrap_err();
+    assert!(told.contains("https://") && told.contains("no path"));
+    let told = ForgeScopes::parse("read:users write:repo").unwrap_err();
+    for part in ["`read:users` is", "`write:repo` is", "`read:user` must"] {
+        assert!(told.contains(part), "{told}");
+    }
+    let mut given = with(&[]);
+    given.file = Some(file(
+        "[[clients]]\nid = 'a b'\nname = ''\nredirect_uris = ['x:', 'http://e.example/']\n\
+         secret_file = '/gone'\n",
+    ));
+    assert_eq!(faults(&given).len(), 5, "{:?}", faults(&given));
 }

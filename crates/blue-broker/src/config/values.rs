@@ -8,9 +8,12 @@ use std::{
 };
 
 use blue_core::secret::Secret;
+use sqlx::postgres::PgConnectOptions;
 use url::{Host, Url};
 
 use super::{MetadataHosts, Network};
+
+const NEEDS_TLS: &str = "must begin with https:// unless it is this machine";
 
 /// Where the broker is reached: the issuer, in one spelling
 #[derive(Clone, PartialEq, Eq)]
@@ -29,13 +32,17 @@ impl PublicUrl {
     /// Read `https://broker.example.org`; port 0 stands for the port that is listened on
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = web_url(text)?;
-        if url.path() != "/" {
-            return Err("must have no path".to_owned());
-        }
+        let mut faults = Vec::new();
         if url.scheme() != "https" && !is_loopback(&url) {
-            return Err("must begin with https:// unless it is this machine".to_owned());
+            faults.push(NEEDS_TLS);
         }
-        Ok(Self::of(url))
+        if url.path() != "/" {
+            faults.push("must have no path");
+        }
+        if faults.is_empty() {
+            return Ok(Self::of(url));
+        }
+        Err(faults.join("; "))
     }
 
     fn of(url: Url) -> Self {
@@ -101,7 +108,7 @@ impl ForgeUrl {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut url = web_url(text)?;
         if url.scheme() != "https" && !is_loopback(&url) {
-            return Err("must begin with https:// unless it is this machine".to_owned());
+            return Err(NEEDS_TLS.to_owned());
         }
         let path = format!("{}/", url.path().trim_end_matches('/'));
         url.set_path(&path);
@@ -200,9 +207,13 @@ impl Database {
             let known =
                 |name: &str| POSTGRES_OPTIONS.contains(&name) || name.starts_with("options[");
             let mut options = url.query_pairs();
-            return match options.find(|(name, _)| !known(name)) {
-                Some((name, _)) => Err(format!("`{name}` is not an option of postgres://")),
-                None => Ok(Self::Postgres(Secret::new(text))),
+            if let Some((name, _)) = options.find(|(name, _)| !known(name)) {
+                return Err(format!("`{name}` is not an option of postgres://"));
+            }
+            return match text.parse::<PgConnectOptions>() {
+                Ok(_) => Ok(Self::Postgres(Secret::new(text))),
+                // It repeats a mode, but no password.
+                Err(error) => Err(error.to_string().replace("error with configuration: ", "")),
             };
         }
         match text.strip_prefix("sqlite:") {
@@ -237,16 +248,19 @@ impl ForgeScopes {
         if words.is_empty() {
             return Err("without a scope the forge gives full access".to_owned());
         }
-        let unknown: Vec<_> = words.iter().filter(|word| !is_scope(word)).collect();
-        if let Some(word) = unknown.first() {
-            return Err(format!(
-                "`{word}` is not a scope, and the forge would give full access for it"
-            ));
-        }
+        let unknown = words.iter().filter(|word| !is_scope(word));
+        let mut faults: Vec<String> = unknown
+            .map(|word| {
+                format!("`{word}` is not a scope, and the forge would give full access for it")
+            })
+            .collect();
         if !words.iter().any(|w| w == "read:user" || w == "write:user") {
-            return Err("`read:user` must be there, to know who signed in".to_owned());
+            faults.push("`read:user` must be there, to know who signed in".to_owned());
         }
-        Ok(Self(words))
+        if faults.is_empty() {
+            return Ok(Self(words));
+        }
+        Err(faults.join("; "))
     }
 
     /// The names, separated by spaces
@@ -294,13 +308,11 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
-    let port = text
-        .strip_prefix("localhost")
-        .unwrap_or(text)
-        .trim_start_matches(':');
-    match port.parse::<u16>() {
-        Ok(port) if !port.to_string().is_empty() => Ok((Ipv4Addr::LOCALHOST, port).into()),
-        _ => Err("an address is like `127.0.0.1:8080`, `[::1]:8080` or `8080`".to_owned()),
+    let mut ports = ["localhost:", ":", ""].iter();
+    let port = ports.find_map(|before| text.strip_prefix(before));
+    match port.unwrap_or(text).parse::<u16>() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => Err("an address is like `127.0.0.1:8080`, `[::1]:8080` or `8080`".to_owned()),
     }
 }
 
@@ -322,10 +334,18 @@ pub(super) fn duration(text: &str, min: Duration, max: Duration) -> Result<Durat
     let number: u64 = digits.parse().map_err(|_| bad())?;
     let time = Duration::from_secs(number.saturating_mul(seconds));
     if time < min || time > max {
-        let (min, max) = (min.as_secs(), max.as_secs());
-        return Err(format!("must be from {min}s to {max}s"));
+        return Err(format!("must be from {} to {}", shown(min), shown(max)));
     }
     Ok(time)
+}
+
+/// The same the other way round
+fn shown(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let units = [(86400, 'd'), (3600, 'h'), (60, 'm')];
+    let unit = units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let (unit, name) = unit.unwrap_or(&(1, 's'));
+    format!("{}{name}", seconds / unit)
 }
 
 pub(super) fn on_off(text: &str) -> Result<bool, String> {

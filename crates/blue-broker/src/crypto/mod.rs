@@ -7,6 +7,6 @@ mod seal;
 
 pub use file::KeyFileError;
 pub(crate) use file::{load_or_make, lock, read, write};
-pub(crate) use keyring::{Purpose, WrappedKey};
+pub(crate) use keyring::{KeyRing, Purpose, WrappedKey};
 pub(crate) use live::Keys;
 pub(crate) use seal::{Bound, DataKey, SealError};

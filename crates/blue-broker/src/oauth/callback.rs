@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use blue_core::secret::Secret;
+use serde_json::json;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -105,8 +106,8 @@ async fn finish(
         Ok(code) => sign_in(&app, &returned, &code).await,
         Err(problem) => Err(problem),
     };
-    let user = match signed_in {
-        Ok(user) => user,
+    let (user, login) = match signed_in {
+        Ok(known) => known,
         Err(problem) => {
             let fields = Fields {
                 client: returned.ask.client_id.as_deref(),
@@ -148,14 +149,20 @@ async fn finish(
         client: Some(&client),
         user: Some(&user),
         request: Some(&request.0),
+        // Who it was is told also when the person is long forgotten.
+        detail: json!({ "login": login }),
         ..Fields::default()
     };
     app.audit(AuditEvent::Consented, fields).await;
     Ok(None)
 }
 
-/// Find out who it is and keep what the forge gave for them
-async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<String, Problem> {
+/// Find out who it is, by id and login, and keep what the forge gave for them
+async fn sign_in(
+    app: &App,
+    returned: &Authorization,
+    code: &Secret,
+) -> Result<(String, String), Problem> {
     let verifier = upstream::verifier(app, &returned.id);
     let since = app.now();
     let tokens = upstream::exchange(app, code, &verifier)
@@ -173,7 +180,7 @@ async fn sign_in(app: &App, returned: &Authorization, code: &Secret) -> Result<S
         since,
     };
     match reach {
-        Reach::AsAsked => kept(app, new).await,
+        Reach::AsAsked => Ok((kept(app, new).await?, account.login)),
         Reach::Differs => {
             tracing::warn!(
                 granted,

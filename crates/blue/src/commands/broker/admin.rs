@@ -1,10 +1,11 @@
 //! What the admin's commands have in common
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use blue_broker::{Admin, AdminError, KeyFileError, SystemRng, config::Config};
 use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
@@ -48,6 +49,19 @@ pub(super) fn failed(error: AdminError) -> ToolError {
             "see that the database runs, and that this account may use it",
         ),
         AdminError::Keys(KeyFileError::Busy { .. }) => (ErrorCode::Io, "try again when it is done"),
+        AdminError::Keys(KeyFileError::Read { source, .. })
+            if source.kind() == io::ErrorKind::NotFound =>
+        {
+            (
+                ErrorCode::NotFound,
+                "give the settings that the broker runs with, such as `--config`; it is made at \
+                 the first start, and where it was lost, a copy must be put back",
+            )
+        }
+        AdminError::Keys(KeyFileError::NotAKey { .. } | KeyFileError::Empty { .. }) => (
+            ErrorCode::Config,
+            "put the key file back from where you keep a copy",
+        ),
         AdminError::Keys(_) => (
             ErrorCode::Io,
             "run it as the account of the broker, or as root",
@@ -56,6 +70,11 @@ pub(super) fn failed(error: AdminError) -> ToolError {
     ToolError::new(code, error.to_string())
         .with_source(error)
         .with_hint(hint)
+}
+
+/// A time as lists show it, to the second; `--json` has all of it
+pub(super) fn when(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Whether it is meant

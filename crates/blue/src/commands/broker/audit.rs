@@ -3,7 +3,7 @@
 use blue_broker::{EventLine, config::Config};
 use serde::Serialize;
 
-use super::admin;
+use super::admin::{self, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -45,7 +45,7 @@ impl Report for List {
                 detail => detail.to_string(),
             };
             vec![
-                Cell::from(event.at.to_string()),
+                Cell::from(when(event.at)),
                 Cell::new(&event.event, Style::Bold),
                 or_nothing(&event.user),
                 or_nothing(&event.client_id),

@@ -3,7 +3,7 @@
 use blue_broker::{ClientLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure};
+use super::admin::{self, Ended, Sure, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -61,8 +61,8 @@ impl Report for List {
             vec![
                 Cell::new(&client.name, Style::Bold),
                 Cell::from(client.kind),
-                Cell::from(client.created_at.to_string()),
-                Cell::from(used.map_or_else(|| "never".to_owned(), |at| at.to_string())),
+                Cell::from(when(client.created_at)),
+                Cell::from(used.map_or_else(|| "never".to_owned(), when)),
                 Cell::from(&client.id),
             ]
         };

@@ -3,7 +3,7 @@
 use blue_broker::{GrantLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure};
+use super::admin::{self, Ended, Sure, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -61,8 +61,8 @@ impl Report for List {
                 Cell::new(&grant.user, Style::Bold),
                 Cell::from(grant.client.as_ref().unwrap_or(&grant.client_id)),
                 Cell::from(&grant.scope),
-                Cell::from(grant.created_at.to_string()),
-                Cell::from(grant.last_used_at.to_string()),
+                Cell::from(when(grant.created_at)),
+                Cell::from(when(grant.last_used_at)),
                 Cell::from(&grant.id),
             ]
         };

@@ -75,7 +75,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     // Before there is an application, the settings cannot be whole.
     let args = match args.command {
         Some(Command::Setup(setup)) => {
-            return setup::run(cx, setup, &args.flags).await;
+            return setup::run(cx, setup, &args.flags, args.config.as_deref()).await;
         }
         _ => args,
     };
@@ -101,22 +101,15 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 }
 
 fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config, ToolError> {
-    let file = file.map(|path| cx.env.cwd().join(path));
-    let file = match file {
-        None => None,
-        Some(path) => Some(File {
-            text: std::fs::read_to_string(&path).map_err(|source| {
-                let message = format!("`{}` could not be read", path.display());
-                let denied = source.kind() == io::ErrorKind::PermissionDenied;
-                let error = ToolError::new(ErrorCode::Config, message).with_source(source);
-                if denied {
-                    return error.with_hint("run it as the account of the broker, or as root");
-                }
-                error
-            })?,
-            path,
-        }),
-    };
+    let mut denied = false;
+    let file = file.map(|path| {
+        let path = cx.env.cwd().join(path);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            denied = error.kind() == io::ErrorKind::PermissionDenied;
+            format!("could not be read: {error}")
+        });
+        File { path, text }
+    });
     let given = Given {
         flags: flags.0,
         vars: cx.env.broker(),
@@ -136,6 +129,9 @@ fn config(cx: &Cx, file: Option<PathBuf>, flags: flags::Flags) -> Result<Config,
         let others = [cx.env.http().err(), cx.env.allow().err()];
         lines.extend(others.into_iter().flatten().map(|error| error.message));
         let error = wrong_settings(&lines);
+        if denied {
+            return error.with_hint("run it as the account of the broker, or as root");
+        }
         if given.file.is_some() {
             return error;
         }

@@ -9,7 +9,7 @@ use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 
-use super::backend::Tools;
+use super::{backend::Tools, wrong_settings};
 use crate::{
     commands::{Cx, Stop, sandbox::Asked},
     render::{Page, Report, Style},
@@ -19,9 +19,12 @@ use crate::{
 /// Run the broker until Ctrl-C or a polite kill
 pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
-    let broker = Broker::build(config, parts(cx)?)
-        .await
-        .map_err(not_started)?;
+    let parts = parts(cx)?;
+    // A database that does not answer must not hold up who wants to stop.
+    let broker = tokio::select! {
+        built = Broker::build(config, parts) => built.map_err(not_started)?,
+        () = asked.stop() => return Ok(()),
+    };
     let printed = cx.screen.show(&Ready {
         url: broker.public_url().origin().to_owned(),
         mcp_url: broker.public_url().resource(),
@@ -36,8 +39,11 @@ pub(super) async fn serve(cx: &Cx, config: Config) -> Result<(), Stop> {
 
 /// What a broker of this program works with
 pub(super) fn parts(cx: &Cx) -> Result<Parts, ToolError> {
-    let http = cx.env.http()?;
-    let tools = Tools::new(http.clone(), Arc::new(SystemClock), cx.env.allow()?)?;
+    let (http, allow) = match (cx.env.http(), cx.env.allow()) {
+        (Err(one), Err(other)) => return Err(wrong_settings(&[one.message, other.message])),
+        (http, allow) => (http?, allow?),
+    };
+    let tools = Tools::new(http.clone(), Arc::new(SystemClock), allow)?;
     Ok(Parts {
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng::default()),

@@ -50,14 +50,26 @@ Examples:
   blue broker --config broker.toml --check";
 
 /// Make the application and the files; settings that are given as flags go into the config
-pub(super) async fn run(cx: &Cx, args: Args, flags: &Flags) -> Result<(), Stop> {
-    let (forge, public) = check(cx, &args.forge, flags)?;
-    let token = read_token(&cx.env.cwd().join(&args.admin_token_file))?;
+pub(super) async fn run(
+    cx: &Cx,
+    args: Args,
+    flags: &Flags,
+    config: Option<&Path>,
+) -> Result<(), Stop> {
     let out = cx.env.cwd().join(&args.out);
     let secret_file = out.with_extension("secret");
+    let mut faults = Vec::new();
+    if config.is_some() {
+        faults.push("--config: leave it out: `--out` says where the config goes".to_owned());
+    }
+    if secret_file == out {
+        faults.push("--out: the secret itself goes into a file of that name".to_owned());
+    }
+    let (forge, public) = check(cx, &args.forge, flags, faults)?;
+    let token = read_token(&cx.env.cwd().join(&args.admin_token_file))?;
+    let http = Http::new(cx.env.http()?);
     // Both files are there before the application is: its secret is shown only once.
     let files = Files::make(&out, &secret_file)?;
-    let http = Http::new(cx.env.http()?);
     let made = match create(&http, &forge, token, &args.name, &public).await {
         Ok(made) => made,
         Err(error) => {
@@ -120,9 +132,13 @@ fn listen(public: &PublicUrl) -> Option<String> {
 }
 
 /// Read all that will be in the config as the broker will: later the application is there already
-fn check(cx: &Cx, forge: &str, flags: &Flags) -> Result<(ForgeUrl, PublicUrl), ToolError> {
+fn check(
+    cx: &Cx,
+    forge: &str,
+    flags: &Flags,
+    mut faults: Vec<String>,
+) -> Result<(ForgeUrl, PublicUrl), ToolError> {
     const MADE: &[&str] = &["forge_url", "client_id", "client_secret_file"];
-    let mut faults = Vec::new();
     for (key, _) in flags
         .0
         .iter()
@@ -199,6 +215,9 @@ pub(super) async fn create(
     name: &str,
     public: &PublicUrl,
 ) -> Result<Made, ToolError> {
+    const SCOPE: &str = "the token needs the scope `write:user`";
+    const FORGE: &str = "see that this is the address of a Forgejo or Gitea, and that OAuth is \
+                         enabled there";
     let url = forge.at("api/v1/user/applications/oauth2");
     let host = Host::of_url(&url)
         .ok_or_else(|| ToolError::new(ErrorCode::Config, "the forge's URL has no host"))?;
@@ -219,17 +238,20 @@ pub(super) async fn create(
     });
     request.body = Some(body.to_string().into());
     let answer = http.send(request).await.map_err(ToolError::from)?;
-    let code = match answer.status.as_u16() {
+    let (code, hint) = match answer.status.as_u16() {
         201 => {
             return serde_json::from_slice(&answer.body).map_err(|source| {
                 let message = "the forge's answer holds no client id and secret";
                 ToolError::new(ErrorCode::UnexpectedAnswer, message).with_source(source)
             });
         }
-        401 => ErrorCode::Unauthorized,
-        403 => ErrorCode::Forbidden,
-        404 => ErrorCode::NotFound,
-        _ => ErrorCode::UnexpectedAnswer,
+        401 => (
+            ErrorCode::Unauthorized,
+            "see that the file holds a token of this forge, and that it was not deleted",
+        ),
+        403 => (ErrorCode::Forbidden, SCOPE),
+        404 => (ErrorCode::NotFound, FORGE),
+        _ => (ErrorCode::UnexpectedAnswer, FORGE),
     };
     let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let said = said["message"].as_str().unwrap_or_default();
@@ -237,7 +259,6 @@ pub(super) async fn create(
         "the forge did not create the application: {} {said}",
         answer.status.as_u16()
     );
-    let hint = "the token needs the scope `write:user`, and OAuth must be enabled at the forge";
     Err(ToolError::new(code, message.trim_end()).with_hint(hint))
 }
 

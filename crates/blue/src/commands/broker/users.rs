@@ -3,7 +3,7 @@
 use blue_broker::{UserLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure};
+use super::admin::{self, Ended, Sure, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -60,7 +60,7 @@ impl Report for List {
             vec![
                 Cell::new(&user.login, Style::Bold),
                 Cell::from(user.state),
-                Cell::from(user.created_at.to_string()),
+                Cell::from(when(user.created_at)),
                 Cell::from(&user.forge),
                 Cell::from(&user.id),
             ]

@@ -110,6 +110,10 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     ] {
         assert!(events.stdout.contains(event), "{event}: {}", events.stdout);
     }
+    for login in ["alice", "bob"] {
+        let name = format!(r#""detail":{{"login":"{login}"}}"#);
+        assert!(events.stdout.contains(&name), "{}", events.stdout);
+    }
     for secret in &secrets {
         assert!(!events.stdout.contains(secret.as_str()));
     }

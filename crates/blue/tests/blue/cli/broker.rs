@@ -4,6 +4,8 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
+    process::Command,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -100,9 +102,15 @@ fn setup_reads_every_setting_before_it_makes_anything() {
         "foo",
         "--client-id",
         "mine",
+        "--config",
+        "mine.toml",
+        "--out",
+        "mine.secret",
     ]);
     assert_eq!(ran.code, Some(64), "{ran}");
     for fault in [
+        "--config: leave it out",
+        "--out: the secret itself",
         "--client-id: leave it out",
         "--forge: not an absolute URL",
         "--public-url: not an http",
@@ -113,7 +121,7 @@ fn setup_reads_every_setting_before_it_makes_anything() {
         let line = |line: &str| line.trim_start().starts_with(fault);
         assert!(ran.stderr.lines().any(line), "{fault}: {ran}");
     }
-    assert!(!blue.home().join("broker.toml").exists());
+    assert!(!blue.home().join("mine.secret").exists());
 }
 
 #[test]
@@ -182,6 +190,18 @@ fn doctor_tells_what_would_keep_people_out() {
     }
     assert!(!blue.home().join(".blue").exists(), "nothing was made");
 
+    let secret = blue.home().join("broker.secret");
+    assert_eq!(row(&doctor(&[]), "Secret").0, "ok");
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(&secret, open).unwrap();
+    let (state, said) = row(&doctor(&[]), "Secret");
+    assert_eq!(state, "warning", "{said}");
+    let advice = format!(
+        "has mode 644: others can read it: chmod 600 {}",
+        secret.display()
+    );
+    assert!(said.ends_with(&advice), "{said}");
+
     // Each of these keeps a broker from starting, or would.
     let data = blue.home().join("data");
     std::fs::create_dir(&data).unwrap();
@@ -212,15 +232,56 @@ fn doctor_tells_what_would_keep_people_out() {
 
 #[test]
 fn a_check_looks_at_how_the_forge_is_reached() {
-    let blue = Blue::new()
-        .var("BLUE_CA_FILE", "/nowhere/ca.pem")
-        .var("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org")
-        .var("BLUE_BROKER_FORGE_URL", "https://git.example.org")
-        .var("BLUE_BROKER_CLIENT_ID", "x")
-        .var("BLUE_BROKER_CLIENT_SECRET", "x");
+    let blue = good().var("BLUE_CA_FILE", "/nowhere/ca.pem");
     let ran = blue.run(&["broker", "--check"]);
     assert_eq!(ran.code, Some(64), "{ran}");
     assert!(ran.stderr.contains("BLUE_CA_FILE"), "{ran}");
+    let ran = blue.var("BLUE_ALLOW", "").run(&["broker", "--check"]);
+    assert_eq!(ran.code, Some(64), "{ran}");
+    for name in ["BLUE_CA_FILE: ", "BLUE_ALLOW: "] {
+        assert!(ran.stderr.contains(name), "{name}: {ran}");
+    }
+}
+
+/// One whose settings are good
+fn good() -> Blue {
+    Blue::new()
+        .var("BLUE_BROKER_PUBLIC_URL", "https://broker.example.org")
+        .var("BLUE_BROKER_FORGE_URL", "https://git.example.org")
+        .var("BLUE_BROKER_CLIENT_ID", "x")
+        .var("BLUE_BROKER_CLIENT_SECRET", "x")
+        .var("BLUE_BROKER_DATA", "data")
+}
+
+#[test]
+fn where_another_listens_nothing_is_made_or_changed() {
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let blue = good().var("BLUE_BROKER_LISTEN", &address);
+    let ran = blue.run(&["broker"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let said = format!("could not listen on {address}");
+    assert!(ran.stderr.contains(&said), "{ran}");
+    assert!(!blue.home().join("data").exists(), "{ran}");
+}
+
+#[test]
+fn a_database_that_does_not_answer_does_not_hold_up_the_end() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://{}/x", silent.local_addr().unwrap());
+    let blue = good()
+        .var("BLUE_BROKER_LISTEN", "0")
+        .var("BLUE_BROKER_DB", &url);
+    let mut broker = blue.command(&["broker"]).spawn().unwrap();
+    // It is there, and waits for an answer.
+    let _asked = silent.accept().unwrap();
+    let start = Instant::now();
+    let id = broker.id().to_string();
+    let asked = Command::new("kill").args(["-s", "TERM", &id]).status();
+    assert!(asked.unwrap().success());
+    let ended = broker.wait().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(2));
 }
 
 #[test]

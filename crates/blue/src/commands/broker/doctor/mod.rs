@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Check everything the broker stands on, and say what to do about what is wrong
 ///
 /// Looks at the forge and its version, the OAuth application, the clocks, TLS, the public URL as
-/// clients reach it, the database and the key file. Nothing is changed.
+/// clients reach it, the database, the key file and those of secrets. Nothing is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
@@ -102,6 +102,7 @@ pub(super) async fn run(cx: &Cx, config: &Config, _: Args) -> Result<(), Stop> {
     let (database, needed) = own::database(config).await;
     checks.push(database);
     checks.push(own::key_file(config, &needed));
+    checks.extend(own::secrets(config));
     let ok = checks.iter().all(|check| check.state != State::Failed);
     cx.screen
         .show(&Checks { ok, checks })
@@ -192,7 +193,8 @@ async fn forge(http: &Http, config: &Config, checks: &mut Vec<Check>) -> bool {
                 "no OpenID configuration (status {})",
                 answer.status.as_u16()
             ),
-            "enable `[oauth2]` in the forge's app.ini",
+            "see that `forge_url` is the address of the forge itself, and that `[oauth2]` of its \
+             app.ini is enabled",
         ),
         Err(why) => Check::failed("OAuth", why, "see that the forge runs"),
     });

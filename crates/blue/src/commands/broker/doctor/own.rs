@@ -15,7 +15,7 @@ pub(super) async fn database(config: &Config) -> (Check, Vec<String>) {
     const NAME: &str = "Database";
     let (clients, keys) = match rows(config).await {
         Ok(found) => found,
-        Err(error) => return (unusable(NAME, error), Vec::new()),
+        Err(error) => return (unusable(NAME, &config.database, error), Vec::new()),
     };
     let found = match clients {
         1 => "answers; 1 client".to_owned(),
@@ -43,7 +43,7 @@ async fn rows(config: &Config) -> Result<(usize, Vec<String>), AdminError> {
     Ok((clients?.len(), keys?))
 }
 
-fn unusable(name: &'static str, error: AdminError) -> Check {
+fn unusable(name: &'static str, database: &Database, error: AdminError) -> Check {
     let (is_wrong, advice) = match &error {
         AdminError::NoDatabase(_) | AdminError::Empty => {
             (false, "it is made when the broker first starts")
@@ -53,6 +53,10 @@ fn unusable(name: &'static str, error: AdminError) -> Check {
             "it is brought up to date when the broker of this program starts; keep a copy",
         ),
         AdminError::Newer { .. } => (true, "a newer program was here: use that one"),
+        _ if matches!(database, Database::Postgres(_)) => (
+            true,
+            "see that `db` is right, that the database runs, and that it lets this account in",
+        ),
         _ => (
             true,
             "see that `db` or `data` is right, and that this account may read it; where the \
@@ -65,6 +69,23 @@ fn unusable(name: &'static str, error: AdminError) -> Check {
     } else {
         Check::warning(name, why, advice)
     }
+}
+
+/// Whether the files that hold secrets are for their owner alone
+pub(super) fn secrets(config: &Config) -> impl Iterator<Item = Check> {
+    const NAME: &str = "Secret";
+    config.secret_files.iter().map(|path| {
+        let shown = path.display();
+        match open_to_others(path) {
+            // No fault: what a supervisor hands out is often readable by a group.
+            Some(mode) => Check::warning(
+                NAME,
+                format!("`{shown}` has mode {mode:o}: others can read it"),
+                format!("chmod 600 {shown}"),
+            ),
+            None => Check::ok(NAME, format!("`{shown}`, for its owner only")),
+        }
+    })
 }
 
 /// Whether a broker would start with the key file that there is
