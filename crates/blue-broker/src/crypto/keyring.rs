@@ -18,6 +18,8 @@ pub(crate) enum Purpose {
     UpstreamState,
     /// Authorization codes, so that a page can be shown twice without the code being stored
     Code,
+    /// Cookies of people who look at their connections, so that a page can be asked for twice
+    PageSession,
     /// Values of forms
     Form,
 }
@@ -29,6 +31,7 @@ impl Purpose {
             Self::UpstreamVerifier => b"upstream-verifier-v1",
             Self::UpstreamState => b"upstream-state-v1",
             Self::Code => b"code-v1",
+            Self::PageSession => b"page-session-v1",
             Self::Form => b"form-v1",
         }
     }

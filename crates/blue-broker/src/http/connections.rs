@@ -6,7 +6,7 @@ use axum::{
     Extension,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderValue, Uri, request::Parts},
+    http::{HeaderMap, Uri, request::Parts},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -24,7 +24,7 @@ use crate::{
         revoke,
         trouble::{Trouble, see_other},
     },
-    store::{Ask, Grant, PageSession, Revoked, UserState},
+    store::{Ask, Grant, PageSession, Revoked, StoreError, UserState},
     token::{Kind, Token, TokenHash},
     upstream,
 };
@@ -34,18 +34,29 @@ const COOKIE: &str = "__Host-connections";
 const LIFE: u32 = 1800;
 const WHY: &str = "revoked by the person";
 
+/// The cookie of somebody who signed in; made again each time, stored nowhere
+fn session(app: &App, authorization: &str) -> Token {
+    let bytes = app.keys.derived(Purpose::PageSession, authorization);
+    Token::of(Kind::PageSession, bytes)
+}
+
 /// Sign somebody in: always with a new cookie, whatever the browser had before
-pub(crate) async fn open(app: &App, user: &str) -> Result<HeaderValue, Trouble> {
-    let token = Token::new(Kind::PageSession, &*app.rng);
+pub(crate) async fn open(app: &App, authorization: &str, user: &str) -> Result<(), StoreError> {
+    let token = session(app, authorization);
     let session = PageSession {
         user: user.to_owned(),
         form: TokenHash::of(&form_tokens(app, &token)[0]),
         expires_at: app.now() + Duration::from_secs(LIFE.into()),
     };
-    app.store
-        .open_page(&token.hash(), &session, app.now())
-        .await?;
-    Ok(browser::set_cookie(COOKIE, token.expose(), LIFE))
+    let now = app.now();
+    app.store.open_page(&token.hash(), &session, now).await
+}
+
+/// Go to the page with the cookie that its sign-in gave; who signed out meanwhile stays so
+pub(crate) fn enter(app: &App, authorization: &str) -> Response {
+    let token = session(app, authorization);
+    let cookie = browser::set_cookie(COOKIE, token.expose(), LIFE);
+    see_other("/connections", Some(cookie))
 }
 
 /// What its forms may carry: one for each master key, the active one first

@@ -116,5 +116,9 @@ async fn headers(request: axum::extract::Request, next: Next) -> Response {
     if !headers.contains_key(header::REFERRER_POLICY) {
         headers.insert(header::REFERRER_POLICY, value("no-referrer"));
     }
+    // What says nothing of it, as the answer to a call, is for the one who asked.
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, value("no-store"));
+    }
     answer
 }

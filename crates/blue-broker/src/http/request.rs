@@ -45,7 +45,7 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     let span = tracing::info_span!("request", id = %id);
     let start = Instant::now();
     let run = next.run(request).instrument(span.clone());
-    let mut answer = in_time(path, run).await;
+    let mut answer = to_its_end(path, run).await;
     let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
         let status = answer.status().as_u16();
@@ -61,13 +61,24 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     answer
 }
 
-/// End what takes too long, as a body that never comes; a call takes as long as it takes
-async fn in_time(path: &str, run: impl Future<Output = Response>) -> Response {
+/// Do what was asked, although its client may go away: an end is written down, told and forgotten
+/// here in steps, and nobody leaves some of them out by hanging up
+///
+/// What takes too long is ended, as a body that never comes. A call takes as long as it takes, and
+/// is called off when nobody waits for it any more.
+async fn to_its_end(path: &str, run: impl Future<Output = Response> + Send + 'static) -> Response {
     if path == "/mcp" {
         return run.await;
     }
-    let ended = timeout(PATIENCE, run).await;
-    ended.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+    match tokio::spawn(timeout(PATIENCE, run)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => StatusCode::REQUEST_TIMEOUT.into_response(),
+        Err(error) => {
+            let why = &error as &dyn std::error::Error;
+            tracing::error!(error = why, "a request broke off");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// The path if it is one of ours: in another one somebody may have put a token
@@ -101,13 +112,44 @@ fn shown(path: &str) -> &'static str {
 mod tests {
     use std::future::pending;
 
+    use tokio::sync::oneshot;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn only_a_call_may_take_its_time() {
-        let answer = in_time("/oauth/token", pending()).await;
+        let answer = to_its_end("/oauth/token", pending()).await;
         assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
-        let call = in_time("/mcp", pending());
+        let call = to_its_end("/mcp", pending());
         assert!(timeout(10 * PATIENCE, call).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_hangs_up_calls_nothing_off_but_a_call() {
+        for (path, comes_to_its_end) in [
+            ("/oauth/revoke", true),
+            ("/connections", true),
+            ("/mcp", false),
+        ] {
+            let (go_on, gone_on) = oneshot::channel::<()>();
+            let (done, end) = oneshot::channel();
+            let work = async move {
+                let _ = gone_on.await;
+                let _ = done.send(());
+                StatusCode::OK.into_response()
+            };
+            // The connection drops what it waits for.
+            let waiting = timeout(Duration::from_secs(1), to_its_end(path, work));
+            assert!(waiting.await.is_err());
+            let _ = go_on.send(());
+            assert_eq!(end.await.is_ok(), comes_to_its_end, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_breaks_is_answered() {
+        let broken = async { panic!("as a test of panics") };
+        let answer = to_its_end("/oauth/token", broken).await;
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn authorize(
 }
 
 async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
-    let params = Params::query(&request.uri)?;
+    let (params, twice) = Params::query_once(&request.uri)?;
     let client_id = params.get("client_id").ok_or(Trouble::UnknownClient)?;
     let client = clients::find(app, client_id)
         .await?
@@ -60,13 +60,19 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
     let back = params.get("redirect_uri").ok_or(Trouble::BadRedirect)?;
     let back = target(app, &client, back).ok_or(Trouble::BadRedirect)?;
     let state = params.get("state");
-    if state.is_some_and(|state| state.len() > LONGEST_STATE) {
+    if state.is_some_and(|state| state.len() > LONGEST_STATE) || twice.iter().any(|n| n == "state")
+    {
         return Err(Trouble::BadRequest(
-            "the parameter `state` is too long".to_owned(),
+            "the parameter `state` is too long, or comes more than once".to_owned(),
         ));
     }
     // From here on the client itself can be told.
-    let resource = match check(app, &params) {
+    let checked = if twice.is_empty() {
+        check(app, &params)
+    } else {
+        Err(("invalid_request", "a parameter comes more than once"))
+    };
+    let resource = match checked {
         Ok(resource) => resource,
         Err((error, words)) => {
             let pairs = [("error", error), ("error_description", words)];

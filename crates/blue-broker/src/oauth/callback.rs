@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderMap, HeaderValue, Uri},
+    http::{HeaderMap, Uri},
     response::Response,
 };
 use blue_core::secret::Secret;
@@ -76,8 +76,7 @@ async fn take(
     let work = finish(Arc::clone(app), request.clone(), returned, code);
     match soon(app.tasks.spawn(work.in_current_span())).await {
         // The page there waits on, and leads on.
-        None | Some(Ok(Ok(None))) => Ok(see_other(&done, None)),
-        Some(Ok(Ok(Some(session)))) => Ok(see_other("/connections", Some(session))),
+        None | Some(Ok(Ok(()))) => Ok(see_other(&done, None)),
         Some(Ok(Err(trouble))) => Err(trouble),
         Some(Err(error)) => {
             tracing::error!(
@@ -94,14 +93,13 @@ async fn soon<T>(work: impl Future<Output = T>) -> Option<T> {
     timeout(SOON, work).await.ok()
 }
 
-/// Turn the forge's code into ours, or note why not; gives the cookie of somebody who signed in to
-/// see their connections
+/// Turn the forge's code into ours, or note why not
 async fn finish(
     app: Arc<App>,
     request: RequestId,
     returned: Authorization,
     code: Result<Secret, Problem>,
-) -> Result<Option<HeaderValue>, Trouble> {
+) -> Result<(), Trouble> {
     let signed_in = match code {
         Ok(code) => sign_in(&app, &returned, &code).await,
         Err(problem) => Err(problem),
@@ -118,14 +116,16 @@ async fn finish(
                 app.audit(AuditEvent::Denied, fields).await;
             }
             app.store.failed(returned, problem.name()).await?;
-            return Ok(None);
+            return Ok(());
         }
     };
     let Some(client) = returned.ask.client_id.clone() else {
+        // First the session: the page that leads on takes it for opened.
+        connections::open(&app, &returned.id, &user).await?;
         app.store.granted(returned, &user).await?;
         // The page needs to know who it is, and nothing of the forge's.
         app.store.erase_unless_connected(&user, app.now()).await?;
-        return Ok(Some(connections::open(&app, &user).await?));
+        return Ok(());
     };
     let now = app.now();
     let ask = &returned.ask;
@@ -142,7 +142,7 @@ async fn finish(
     let hash = done::code(&app, &returned.id).hash();
     app.store.put_code(&hash, &code, now).await?;
     if app.store.granted(returned, &user).await?.is_none() {
-        return Ok(None);
+        return Ok(());
     }
     app.store.client_used(&client, now).await?;
     let fields = Fields {
@@ -154,7 +154,7 @@ async fn finish(
         ..Fields::default()
     };
     app.audit(AuditEvent::Consented, fields).await;
-    Ok(None)
+    Ok(())
 }
 
 /// Find out who it is, by id and login, and keep what the forge gave for them

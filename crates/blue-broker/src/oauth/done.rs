@@ -21,7 +21,7 @@ use crate::{
     app::App,
     crypto::Purpose,
     http::{
-        RequestId,
+        RequestId, connections,
         pages::onward::{self, Onward},
     },
     store::{Authorization, Stage},
@@ -94,7 +94,9 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
             page.show(rng)
         }
         Stage::Returned => onward::wait(rng),
-        Stage::Granted { .. } if found.ask.client_id.is_none() => see_other("/connections", None),
+        Stage::Granted { .. } if found.ask.client_id.is_none() => {
+            connections::enter(app, &found.id)
+        }
         Stage::Granted { user } => {
             let code = code(app, &found.id);
             // A code that was used must not come to the client again: it would take it for theft.

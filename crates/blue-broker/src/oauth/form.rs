@@ -54,23 +54,19 @@ impl Params {
         Self::parse(body)
     }
 
+    /// The same where the client can be told what is wrong: what came more than once is not among
+    /// them, but named beside them
+    pub(crate) fn query_once(uri: &Uri) -> Result<(Self, Vec<String>), FormError> {
+        let mut all = parts(uri.query().unwrap_or_default().as_bytes())?;
+        let twice: Vec<String> = repeated(&all).map(str::to_owned).collect();
+        all.retain(|(name, _)| !twice.contains(name));
+        Ok((Self(all), twice))
+    }
+
     fn parse(text: &[u8]) -> Result<Self, FormError> {
-        let mut all: Vec<(String, String)> = Vec::new();
-        for part in text.split(|byte| *byte == b'&') {
-            if part.is_empty() {
-                continue;
-            }
-            if all.len() == MOST {
-                return Err(FormError::TooMany);
-            }
-            let at = part.iter().position(|byte| *byte == b'=');
-            let (name, value) = part.split_at(at.unwrap_or(part.len()));
-            let name = decode(name)?;
-            let value = decode(value.get(1..).unwrap_or_default())?;
-            if all.iter().any(|(other, _)| *other == name) {
-                return Err(FormError::Twice(shown(&name)));
-            }
-            all.push((name, value));
+        let all = parts(text)?;
+        if let Some(name) = repeated(&all).next() {
+            return Err(FormError::Twice(shown(name)));
         }
         Ok(Self(all))
     }
@@ -80,6 +76,32 @@ impl Params {
         let (_, value) = self.0.iter().find(|(other, _)| other == name)?;
         (!value.is_empty()).then_some(value)
     }
+}
+
+/// Every parameter there is, however often
+fn parts(text: &[u8]) -> Result<Vec<(String, String)>, FormError> {
+    let mut all = Vec::new();
+    for part in text.split(|byte| *byte == b'&') {
+        if part.is_empty() {
+            continue;
+        }
+        if all.len() == MOST {
+            return Err(FormError::TooMany);
+        }
+        let at = part.iter().position(|byte| *byte == b'=');
+        let (name, value) = part.split_at(at.unwrap_or(part.len()));
+        let value = value.get(1..).unwrap_or_default();
+        all.push((decode(name)?, decode(value)?));
+    }
+    Ok(all)
+}
+
+/// The names that come again
+fn repeated(all: &[(String, String)]) -> impl Iterator<Item = &str> {
+    all.iter()
+        .enumerate()
+        .filter(move |(at, (name, _))| all[..*at].iter().any(|(other, _)| other == name))
+        .map(|(_, (name, _))| name.as_str())
 }
 
 /// Undo percent-encoding; what is not text, or holds a NUL, is refused
@@ -147,6 +169,18 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn what_comes_more_than_once_is_left_out_and_named() {
+        let uri = "/x?a=1&b=2&c=3&a=4&%61=5&b=".parse().unwrap();
+        let (params, twice) = Params::query_once(&uri).unwrap();
+        assert_eq!(params.get("c"), Some("3"));
+        assert_eq!((params.get("a"), params.get("b")), (None, None));
+        assert_eq!(twice, ["a", "a", "b"]);
+        let (_, twice) = Params::query_once(&"/x?a=1".parse().unwrap()).unwrap();
+        assert!(twice.is_empty());
+        assert!(Params::query_once(&"/x?a=%zz".parse().unwrap()).is_err());
     }
 
     #[test]

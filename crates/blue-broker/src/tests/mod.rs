@@ -28,7 +28,11 @@ use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::watch,
+};
 
 use crate::{
     Backend, Broker, Build, Caller, Ended, Parts, SystemRng,
@@ -324,6 +328,26 @@ impl World {
         assert_eq!(answer.headers()["cache-control"], "no-store");
         let text = answer.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap())
+    }
+
+    /// Post as the client `tool`, and go away when all is sent
+    async fn hang_up(&self, path: &str, form: &[(&str, &str)]) {
+        let body = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .append_pair("client_id", "tool")
+            .finish();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n\r\n",
+            body.len()
+        );
+        let mut socket = TcpStream::connect(self.broker.address()).await.unwrap();
+        socket.write_all(head.as_bytes()).await.unwrap();
+        // It has begun, and waits for the rest.
+        let mut go_on = [0; 25];
+        socket.read_exact(&mut go_on).await.unwrap();
+        assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+        socket.write_all(body.as_bytes()).await.unwrap();
     }
 
     async fn exchange(&self, client: &str, code: &str) -> (u16, Value) {

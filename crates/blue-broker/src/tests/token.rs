@@ -48,6 +48,50 @@ async fn a_code_becomes_tokens_that_open_the_door_until_they_are_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_hangs_up_ends_nothing_by_halves() {
+    let world = World::start().await;
+    let user = world.sign_in("1").await;
+    world.tokens("tool", &user).await;
+    let store = &world.app().store;
+    let mut grants = Vec::new();
+    for n in 0..20 {
+        let code = world.code("tool", &user).await;
+        let (_, tokens) = world.exchange("tool", &code).await;
+        let access = tokens["access_token"].as_str().unwrap();
+        let owner = store.token_owner(&TokenHash::of(access)).await.unwrap();
+        grants.push(owner.unwrap().0);
+        // One takes leave, and one is a thief who wants to leave no trace.
+        let (path, form) = if n % 2 == 0 {
+            ("/oauth/revoke", vec![("token", access)])
+        } else {
+            let form = vec![
+                ("grant_type", "authorization_code"),
+                ("code", &code),
+                ("redirect_uri", REDIRECT),
+                ("code_verifier", VERIFIER),
+            ];
+            ("/oauth/token", form)
+        };
+        world.hang_up(path, &form).await;
+    }
+    until("all are ended, told and noted", async || {
+        let open = store.grants(100).await.unwrap();
+        let events = store.audit(1000).await.unwrap();
+        let told = world.echo.ended.lock().unwrap().clone();
+        grants.iter().all(|id| {
+            let ends = events
+                .iter()
+                .filter(|event| matches!(event.event.as_str(), "revoked" | "replayed"));
+            let mut noted = ends.filter(|event| event.grant.as_ref() == Some(id));
+            open.iter().all(|grant| grant.id != *id)
+                && told.contains(&Ended::Grant(id.clone()))
+                && noted.next().is_some()
+        })
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_belong_to_a_code_leaves_it_alone() {
     let world = World::start().await;
     world.client("other", None).await;

@@ -41,7 +41,9 @@ async fn wrong_methods_are_refused_at_every_door() {
             }
             let parsed: Method = method.parse().unwrap();
             let answer = setup.http.request(parsed, setup.at(path)).send().await;
-            assert_eq!(answer.unwrap().status(), 405, "{method} {path}");
+            let answer = answer.unwrap();
+            assert_eq!(answer.status(), 405, "{method} {path}");
+            assert_eq!(answer.headers()["cache-control"], "no-store");
         }
     }
 }
@@ -129,7 +131,9 @@ async fn a_token_in_the_address_or_the_body_opens_nothing() {
         assert!(challenge.contains("resource_metadata="), "{challenge}");
     }
     let good = setup.http.post(&url).bearer_auth(&access).send().await;
-    assert_eq!(good.unwrap().status(), 200);
+    let good = good.unwrap();
+    assert_eq!(good.status(), 200);
+    assert_eq!(good.headers()["cache-control"], "no-store");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,6 +63,8 @@ async fn an_unknown_client_or_redirect_is_a_page_and_never_a_redirect() {
         format!("{}&client_id=site", good("tool")),
         format!("{}&redirect_uri=https%3A%2F%2Fevil.example", good("tool")),
         format!("{}&state=x", good("tool")),
+        format!("{}&x=1&x=2&client_id=site", good("tool")),
+        format!("{}&x=1&x=2&state=", good("tool")),
         format!("{}&x=%ff", good("tool")),
         format!("{}&x=%zz", good("tool")),
     ];
@@ -131,6 +133,10 @@ async fn other_errors_are_told_to_the_client_with_state_and_issuer() {
             "resource=https%3A%2F%2Fother.example%2Fmcp&state=",
             "invalid_target",
         ),
+        ("state=", "scope=a&scope=b&state=", "invalid_request"),
+        ("state=", "resource=a&resource=a&state=", "invalid_request"),
+        ("state=", "code_challenge=x&state=", "invalid_request"),
+        ("state=", "x=1&y=2&x=&state=", "invalid_request"),
         ("state=", "prompt=none&state=", "consent_required"),
         (
             "state=",

@@ -110,6 +110,31 @@ async fn fixation_a_cookie_from_before_is_worth_nothing_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waited_for_a_slow_forge_comes_in_and_who_signed_out_stays_out() {
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    let url = setup.at("/connections");
+    let page = browser.post(&setup, &url, &[("do", "sign-in")]).await;
+    let done = page.next().unwrap();
+    // Another tab of the browser has seen the end; this one gave up waiting before.
+    let mut other = Browser {
+        cookies: browser.cookies.clone(),
+    };
+    other.follow(&setup, page, "alice").await.says("alice");
+    let page = browser.get(&setup, done.as_str()).await;
+    let page = browser.follow(&setup, page, "nobody").await;
+    page.says("Signed in as");
+    act(&mut browser, &setup, &page, &[("do", "sign-out")]).await;
+    let page = browser.get(&setup, done.as_str()).await;
+    let page = browser.follow(&setup, page, "nobody").await;
+    page.says("Sign in with");
+    assert_eq!(
+        Browser::default().get(&setup, done.as_str()).await.status,
+        403
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forms_of_others_change_nothing() {
     let setup = Setup::with_app().await;
     let mut alice = connect(&setup, "tool", "alice").await;

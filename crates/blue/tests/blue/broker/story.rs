@@ -20,7 +20,9 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     let text = |answer: &Value, key: &str| answer[key].as_str().unwrap().to_owned();
 
     let tool = Client::register(&place, "A tool").await;
-    for login in ["alice", "bob"] {
+    let secretive = Client::register_as(&place, "A site", "client_secret_post").await;
+    secrets.extend(secretive.secret.clone());
+    for (login, tool) in [("alice", &tool), ("bob", &tool), ("alice", &secretive)] {
         let mut visitor = Visitor::new(login);
         for round in 0..2 {
             let code = visitor.code(&place, &forge, &tool.id).await.unwrap();
@@ -57,9 +59,19 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
                 assert_eq!(tool.call(&place, &access).await.unwrap().0, 200);
             }
         }
-        secrets.extend(visitor.cookies.values().cloned());
-        secrets.extend(visitor.sent.iter().cloned());
+        let seen = visitor.connections(&place, &forge).await.unwrap();
+        assert!(seen.contains("Your connections") && seen.contains(login));
+        // Once the page was answered, the cookie has a word behind its secret.
+        let bare = |secret: &String| secret.strip_suffix(".answered").map(str::to_owned);
+        secrets.extend(visitor.secrets.iter().filter_map(bare));
+        secrets.extend(visitor.secrets);
     }
+    let cookies = secrets.iter().filter(|secret| secret.starts_with("bbps_"));
+    assert_eq!(
+        cookies.count(),
+        3,
+        "of those who looked at their connections"
+    );
     secrets.extend(forge.secrets());
     // Cookies of the forge that say nothing.
     secrets.retain(|secret| secret.len() > 15);
