@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use blue_core::text;
 use blue_tools::{AnyTool, Effect, ErrorCode, ToolError};
 use rmcp::model::{Tool, ToolAnnotations};
 
@@ -70,7 +71,9 @@ impl Toolbox {
         let name = plain(name);
         let mut tools = self.listed.iter().chain(&self.held_back).copied();
         tools.find(|tool| tool.name() == name).ok_or_else(|| {
-            let mut message = format!("there is no tool `{}`", blue_core::text::clean_line(name));
+            // Written out: what cannot be seen in it may be all that is wrong with it.
+            let shown = text::clean_line(&text::reveal(name));
+            let mut message = format!("there is no tool `{shown}`");
             let listed = self.listed.iter().map(|tool| tool.name());
             if let Some(near) = nearest(name, listed) {
                 let _ = write!(message, "; did you mean `{near}`?");
