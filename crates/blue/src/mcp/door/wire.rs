@@ -17,6 +17,8 @@ pub(super) const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protoco
 const HEADER_MISMATCH: i32 = -32020;
 /// Longest name of a revision; those that exist have ten characters
 const MAX_VERSION: usize = 100;
+/// Most values in one message; the largest that makes sense, a commit of many files, has far fewer
+const MAX_VALUES: usize = 100_000;
 /// Most messages in one batch
 const MAX_BATCH: usize = 100;
 
@@ -49,6 +51,10 @@ pub(super) enum Incoming {
 /// Read a text as JSON
 pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
+    if has_many_values(text) {
+        let message = format!("a message has more than {MAX_VALUES} values");
+        return Err(invalid(None, message));
+    }
     match serde_json::from_slice(text) {
         Ok(Value::Array(items)) => Ok(Incoming::Batch(items)),
         Ok(value) => Ok(Incoming::One(value)),
@@ -58,6 +64,18 @@ pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
             Err(Refusal::new(id_of_cut(text), error))
         }
     }
+}
+
+/// Whether there is more in it than fits into memory well: two bytes can be a value that takes a hundred
+fn has_many_values(text: &[u8]) -> bool {
+    let (mut quoted, mut escaped) = (false, false);
+    let begins = text.iter().filter(|byte| {
+        let (was_quoted, was_escaped) = (quoted, escaped);
+        escaped = was_quoted && !was_escaped && **byte == b'\\';
+        quoted = was_quoted != (**byte == b'"' && !was_escaped);
+        !was_quoted && matches!(byte, b',' | b'[' | b'{')
+    });
+    begins.count() > MAX_VALUES
 }
 
 /// The id of a message in which only half a character is wrong
@@ -294,6 +312,16 @@ mod tests {
         ] {
             assert_eq!(refused(text), (code, id), "{text}");
         }
+    }
+
+    #[test]
+    fn what_would_fill_the_memory_is_not_read() {
+        let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
+        assert_eq!(refused(&many), (-32600, None));
+        let many = format!(r#"{{"a\\":{}1}}"#, r#"1,"b":"#.repeat(MAX_VALUES));
+        assert_eq!(refused(&many), (-32600, None));
+        let text = format!(r#"{{"a":"{}\""}}"#, r#",[{\""#.repeat(MAX_VALUES));
+        assert!(read(text.as_bytes()).is_ok());
     }
 
     #[test]
