@@ -82,11 +82,15 @@ async function featureBranch(call, forge) {
   });
   await repo.ci(fixed.commit_sha, 'pending');
   let told = 0;
-  const waiting = agent.does('workflow_run_status', { index, wait_seconds: 60 }, () => { told += 1; });
-  // CI is done while the agent waits.
-  const green = repo.ci(fixed.commit_sha, 'success');
-  assert.equal((await waiting).state, 'success');
+  let green;
+  // CI is done while the agent waits, which it knows from the first report.
+  const waited = await agent.does('workflow_run_status', { index, wait_seconds: 60 }, () => {
+    told += 1;
+    green ??= repo.ci(fixed.commit_sha, 'success');
+  });
+  assert.ok(green, 'no report of progress');
   await green;
+  assert.equal(waited.state, 'success');
   await repo.approve(index, colleague);
   const moved = await agent.fails('pr_merge', { index, style: 'squash', head_sha: written.commit_sha }, ['conflict']);
   assert.ok(moved.message.length > 0);

@@ -79,13 +79,15 @@ async def feature_branch(client):
     agent.ci(fixed["commit_sha"], "pending")
     reports = []
 
+    # CI is done while the agent waits, which it knows from the first report.
     async def progress(done, total, message):
         reports.append(done)
+        if len(reports) == 1:
+            await asyncio.to_thread(agent.ci, fixed["commit_sha"], "success")
 
-    waiting = asyncio.create_task(agent.does("workflow_run_status", progress, index=index, wait_seconds=60))
-    await asyncio.to_thread(agent.ci, fixed["commit_sha"], "success")
-    assert (await waiting)["state"] == "success"
-    assert reports == sorted(set(reports)), reports
+    waited = await agent.does("workflow_run_status", progress, index=index, wait_seconds=60)
+    assert waited["state"] == "success", waited
+    assert reports and reports == sorted(set(reports)), reports
     rest("POST", f"{agent.repo}/pulls/{index}/reviews", {"event": "APPROVED", "body": "fine"}, peer)
     await agent.fails("pr_merge", ["conflict"], index=index, style="merge", head_sha=written["commit_sha"])
     ready = await agent.does("pr_verify", index=index, wait_seconds=30)

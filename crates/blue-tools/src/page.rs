@@ -1,6 +1,6 @@
 //! What a person is shown, before it has a width and colours
 
-use blue_core::text::{clean_line, reveal};
+use blue_core::text::{clean, clean_line, reveal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -102,13 +102,30 @@ impl Page {
         self.push(Block::Table { head, rows })
     }
 
-    /// Text of many lines, such as a file; hidden characters were taken out before
+    /// Text of many lines, such as a file; nothing in it is hidden
     pub fn text(&mut self, text: &str) -> &mut Self {
-        self.push(Block::Text(blue_core::text::clean(text)))
+        // After a lone return a terminal writes over what it has shown.
+        let text = clean(text).replace("\r\n", "\n").replace('\r', "\n");
+        self.push(Block::Text(text))
     }
 
     fn push(&mut self, block: Block) -> &mut Self {
         self.blocks.push(block);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_written_over() {
+        let mut page = Page::default();
+        page.text("rm -rf /\recho hello\r\nend\u{1b}[A\n");
+        let [Block::Text(text)] = page.blocks.as_slice() else {
+            panic!("{page:?}");
+        };
+        assert_eq!(text, "rm -rf /\necho hello\nend[A\n");
     }
 }

@@ -193,12 +193,18 @@ impl ToolError {
         self
     }
 
-    /// The same for a caller whose token was lent to them: they have no other to set
+    /// The same for a caller whose token was lent to them: they have no other to set, and Blue is
+    /// not theirs to run
     pub(crate) fn of_lent_token(mut self) -> Self {
         if self.code == ErrorCode::Unauthorized {
             self.hint = Some(LENT_TOKEN_HINT.to_owned());
             self.retryable = true;
         }
+        let theirs =
+            |advice: &&str| !advice.contains("`blue ") && !advice.contains("`HTTPS_PROXY`");
+        let hint = self.hint.take().unwrap_or_default();
+        let left: Vec<&str> = hint.split("; ").filter(theirs).collect();
+        self.hint = Some(left.join("; ")).filter(|hint| !hint.is_empty());
         self
     }
 
@@ -330,6 +336,7 @@ impl From<OpenError> for ToolError {
                 ErrorCode::NoForge,
                 "name the owner and the repository, or run it in a clone that has a remote",
             ),
+            OpenError::Unnamed => (ErrorCode::NoForge, "name it with `owner` and `name`"),
             OpenError::OtherForge { .. } => (ErrorCode::NotAllowed, "leave the host out"),
             OpenError::Ambiguous { .. } => (ErrorCode::Ambiguous, "name the host"),
             OpenError::Remotes { .. } => (
@@ -362,7 +369,7 @@ impl ToolError {
             OpenError::Local { .. } => "only a remote on a server has one; name the repository \
                                         with `owner` and `name`"
                 .to_owned(),
-            OpenError::NoRepository { .. } if owner || name => {
+            OpenError::NoRepository { .. } | OpenError::Unnamed if owner || name => {
                 let half = if owner { "owner" } else { "name" };
                 let message = format!("only the {half} of the repository is named");
                 return Self::new(ErrorCode::NoForge, message)
@@ -956,6 +963,7 @@ mod tests {
             (local(), ask(None, None), "`owner` and `name`"),
             (none(), ask(None, None), "clone"),
             (none(), ask(Some("a"), None), "`owner` and `name`"),
+            (OpenError::Unnamed, ask(None, None), "`owner` and `name`"),
         ] {
             let error = ToolError::of_call(error, &ask);
             let said = error.hint.clone().unwrap_or_default();
@@ -964,8 +972,30 @@ mod tests {
                 "{error:?}"
             );
         }
-        let half = ToolError::of_call(none(), &ask(None, Some("b")));
-        assert_eq!(half.message, "only the name of the repository is named");
+        for error in [none(), OpenError::Unnamed] {
+            let half = ToolError::of_call(error, &ask(None, Some("b")));
+            assert_eq!(half.message, "only the name of the repository is named");
+        }
+    }
+
+    #[test]
+    fn a_caller_elsewhere_is_not_sent_to_this_machine() {
+        let refused = || ForgeError::Forbidden {
+            host: host(),
+            message: "no".to_owned(),
+            status: Some(403),
+        };
+        let hint = |error: ToolError| error.of_lent_token().hint;
+        assert_eq!(hint(refused().into()), None);
+        let commit = hint(ToolError::of_commit(refused())).unwrap();
+        assert!(commit.ends_with("then pr_create"), "{commit}");
+        let away = ForgeError::Unreachable {
+            host: host(),
+            source: "refused".into(),
+        };
+        assert_eq!(hint(away.into()), None);
+        let kept = hint(ToolError::new(ErrorCode::Invalid, "x").with_hint("did you mean `y`?"));
+        assert_eq!(kept.as_deref(), Some("did you mean `y`?"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
         UnsubscribeRequestParams,
     },
     service::{RequestContext, SubscriptionContext},
@@ -90,6 +90,13 @@ impl ServerHandler for Fixture {
         context: RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
         tools::call(self, request, &context).await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tool = tools::list()
+            .into_iter()
+            .find(|tool| tool["name"] == name)?;
+        serde_json::from_value(tool).ok()
     }
 
     async fn list_prompts(

@@ -52,6 +52,9 @@ pub(crate) fn list() -> Vec<Value> {
     let mut tools: Vec<Value> = PLAIN.iter().map(|name| tool(name, None)).collect();
     tools.push(tool("test_sampling", Some("prompt")));
     tools.push(tool("test_elicitation", Some("message")));
+    let mut header = tool("test_header", Some("region"));
+    header["inputSchema"]["properties"]["region"]["x-mcp-header"] = json!("Region");
+    tools.push(header);
     tools
 }
 
@@ -126,6 +129,7 @@ pub(crate) async fn call(
             }
             vec![text("Sampling could be used.")]
         }
+        "test_header" => vec![text("Header and argument are the same.")],
         "test_trigger_tool_change" => changed(fixture, Changed::Tools),
         "test_trigger_prompt_change" => changed(fixture, Changed::Prompts),
         "test_sampling"

@@ -40,19 +40,26 @@ pub(super) async fn run(
         peer: &context.peer,
         last: f64::NEG_INFINITY,
     };
-    let mut called_off = pin!(door::called_off(context));
     let mut called = pin!(tool.call_json(&cx, args));
-    let outcome = loop {
-        tokio::select! {
-            // Dropping the call drops its requests to the forge.
-            () = &mut called_off => {
-                return Err(ErrorData::internal_error("the call was cancelled", None));
+    let work = async {
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut called => break outcome,
+                Some(progress) = reports.recv() => teller.tell(progress).await,
             }
-            outcome = &mut called => break outcome,
-            Some(progress) = reports.recv() => teller.tell(progress).await,
-        }
+        };
+        teller.rest(&mut reports).await;
+        outcome
     };
-    teller.rest(&mut reports).await;
+    let outcome = tokio::select! {
+        // First, and also while a client is told something and does not listen: dropping the call
+        // drops its requests to the forge.
+        biased;
+        () = door::called_off(context) => {
+            return Err(ErrorData::internal_error("the call was cancelled", None));
+        }
+        outcome = work => outcome,
+    };
     for notice in cx.take_notices() {
         tracing::warn!("{notice}");
     }

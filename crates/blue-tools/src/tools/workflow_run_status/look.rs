@@ -88,13 +88,15 @@ impl Look {
 
     /// For whoever waits
     pub(super) fn words(&self) -> String {
-        let (done, all, what) = if self.runs.is_empty() {
-            let open = |c: &&Check| c.state != CheckState::Pending;
-            let done = self.checks.items.iter().filter(open).count();
-            (done, self.checks.items.len(), "checks")
+        let runs = self.runs.iter().filter(|run| ended(run.state)).count();
+        let open = |c: &&Check| c.state == CheckState::Pending;
+        let checks = self.checks.items.iter().filter(open).count();
+        // Once the runs have ended, it is a check of another system that is waited for.
+        let (done, all, what) = if runs == self.runs.len() && (runs == 0 || checks > 0) {
+            let all = self.checks.items.len();
+            (all - checks, all, "checks")
         } else {
-            let done = self.runs.iter().filter(|run| ended(run.state)).count();
-            (done, self.runs.len(), "runs")
+            (runs, self.runs.len(), "runs")
         };
         match all {
             0 => "nothing has been reported yet".to_owned(),
@@ -486,6 +488,37 @@ mod tests {
             state,
             description: String::new(),
             url: String::new(),
+        }
+    }
+
+    #[test]
+    fn who_waits_hears_what_is_waited_for() {
+        use CheckState as C;
+        use RunState as R;
+        let look = |runs: &[RunState], checks: &[CheckState]| {
+            let items = checks.iter().map(|state| check(*state)).collect();
+            let reported = Checks {
+                items,
+                partial: false,
+            };
+            Look::new(runs.iter().map(|state| run(*state)).collect(), reported).words()
+        };
+        for (runs, checks, words) in [
+            (&[][..], &[][..], "nothing has been reported yet"),
+            (&[], &[C::Pending], "0 of 1 checks have ended"),
+            (&[R::Running], &[], "0 of 1 runs have ended"),
+            (
+                &[R::Success, R::Running],
+                &[C::Pending],
+                "1 of 2 runs have ended",
+            ),
+            (
+                &[R::Success],
+                &[C::Success, C::Pending],
+                "1 of 2 checks have ended",
+            ),
+        ] {
+            assert_eq!(look(runs, checks), words);
         }
     }
 

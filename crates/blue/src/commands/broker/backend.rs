@@ -10,7 +10,7 @@ use std::{
 use ::http::{HeaderValue, Request, header};
 use async_trait::async_trait;
 use axum::{body::Body, response::Response};
-use blue_broker::{Backend, Caller};
+use blue_broker::{Backend, Caller, Ended};
 use blue_core::{
     clock::Clock,
     forge::{
@@ -30,15 +30,20 @@ use url::Url;
 
 use crate::mcp::{
     Choice, Server, Toolbox,
-    door::http::{Door, Guard},
+    door::{
+        Leave,
+        http::{Door, Guard},
+    },
 };
 
-/// People whose forge is kept open; more start afresh
+/// People whose forge is kept open, and grants whose calls can be ended; more start afresh
 const MOST: usize = 1000;
 
 /// The tools, by MCP, for whoever the broker let in
 pub(super) struct Tools {
     door: Door<Server>,
+    /// By grant: what ends the calls that it let in
+    leaves: Mutex<HashMap<String, Leave>>,
 }
 
 impl fmt::Debug for Tools {
@@ -54,7 +59,7 @@ impl Tools {
         clock: Arc<dyn Clock>,
         allow: Allow,
     ) -> Result<Self, ToolError> {
-        let tools = Toolbox::new(tools::ALL, &Choice::default())?;
+        let tools = Toolbox::new(tools::ALL, &Choice::default())?.without_folder();
         let forges = Arc::new(Forges::new(http, allow));
         let caller = move |parts: Option<&::http::request::Parts>| {
             let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
@@ -64,7 +69,12 @@ impl Tools {
         let server = Server::new(tools, Arc::new(caller));
         Ok(Self {
             door: Door::new(server, Guard::seen(), CancellationToken::new()),
+            leaves: Mutex::default(),
         })
+    }
+
+    fn leaves(&self) -> MutexGuard<'_, HashMap<String, Leave>> {
+        self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,8 +85,22 @@ impl Backend for Tools {
         if let Ok(who) = HeaderValue::try_from(format!("grant {}", caller.grant)) {
             request.headers_mut().insert(header::AUTHORIZATION, who);
         }
+        let leave = {
+            let mut leaves = self.leaves();
+            if leaves.len() >= MOST {
+                leaves.clear();
+            }
+            leaves.entry(caller.grant.clone()).or_default().clone()
+        };
+        request.extensions_mut().insert(leave);
         request.extensions_mut().insert(caller);
         self.door.answer(request).await
+    }
+
+    fn ended(&self, Ended::Grant(grant): &Ended) {
+        if let Some(Leave(calls)) = self.leaves().remove(grant) {
+            calls.cancel();
+        }
     }
 }
 
@@ -200,8 +224,7 @@ struct OneForge {
 impl Opener for OneForge {
     async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
         let (Some(owner), Some(name)) = (&ask.owner, &ask.name) else {
-            let cwd = PathBuf::from("/");
-            return Err(OpenError::NoRepository { cwd });
+            return Err(OpenError::Unnamed);
         };
         let repo = RepoId::parse(owner, name)?;
         if let Some(asked) = ask.host.clone().filter(|host| *host != self.host) {
@@ -276,7 +299,7 @@ mod tests {
         let refused = one.open(&ask(None, "bob")).await.unwrap_err();
         assert!(matches!(refused, OpenError::NotAllowed(_)), "{refused}");
         let nothing = one.open(&Ask::default()).await.unwrap_err();
-        assert!(matches!(nothing, OpenError::NoRepository { .. }));
+        assert!(matches!(nothing, OpenError::Unnamed), "{nothing}");
     }
 
     #[test]
@@ -322,6 +345,52 @@ mod tests {
         assert!(!hint.contains("TOKEN"), "{hint}");
     }
 
+    fn call(tool: &str, arguments: &serde_json::Value) -> Request<Body> {
+        let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}});
+        Request::post("/mcp")
+            .header(header::HOST, "broker.example")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(call.to_string()))
+            .unwrap()
+    }
+
+    async fn body(answer: Response) -> String {
+        let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await;
+        String::from_utf8(body.unwrap().to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_grant_is_the_end_of_its_calls() {
+        // It takes connections, and never says anything.
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut caller = caller("u", "t");
+        caller.forge = format!("http://{}/", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
+        let tools = Tools::new(
+            HttpConfig::default(),
+            Arc::new(SystemClock),
+            Allow::everything(),
+        );
+        let tools = Arc::new(tools.unwrap());
+        let arguments = serde_json::json!({"owner": "alice", "name": "site"});
+        let request = call("branch_list", &arguments);
+        let asked = Arc::clone(&tools);
+        let running = tokio::spawn(async move { asked.answer(caller, request).await });
+        let (mut forge, _) = listener.accept().await.unwrap();
+        tools.ended(&Ended::Grant("another".to_owned()));
+        let mut head = [0; 1];
+        tokio::io::AsyncReadExt::read_exact(&mut forge, &mut head)
+            .await
+            .unwrap();
+        assert!(!running.is_finished());
+        tools.ended(&Ended::Grant("g".to_owned()));
+        let answer = tokio::time::timeout(std::time::Duration::from_secs(20), running);
+        let said = body(answer.await.expect("it ends").unwrap()).await;
+        assert!(said.contains("cancelled"), "{said}");
+    }
+
     /// What a call names is a model's word: the caller's token stays with the broker's forge
     #[tokio::test]
     async fn a_host_in_the_arguments_gets_no_token() {
@@ -338,17 +407,9 @@ mod tests {
         let tools = Tools::new(HttpConfig::default(), clock, Allow::everything()).unwrap();
         let arguments = serde_json::json!(
             {"owner": "alice", "name": "site", "path": "x", "host": evil});
-        let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": "file_read", "arguments": arguments}});
-        let request = Request::post("/mcp")
-            .header(header::HOST, "broker.example")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Body::from(call.to_string()))
-            .unwrap();
-        let answer = tools.answer(caller("u", "t"), request).await;
-        let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await;
-        let body = String::from_utf8(body.unwrap().to_vec()).unwrap();
-        assert!(body.contains("not_allowed"), "{body}");
+        let request = call("file_read", &arguments);
+        let said = body(tools.answer(caller("u", "t"), request).await).await;
+        assert!(said.contains("not_allowed"), "{said}");
         assert_eq!(asked.load(Ordering::SeqCst), 0);
     }
 }

@@ -9,6 +9,7 @@ mod wire;
 
 use ::http::request::Parts;
 use rmcp::{RoleServer, model::ProtocolVersion, service::RequestContext};
+use tokio_util::sync::CancellationToken;
 
 /// Revisions of the protocol that are served, oldest first
 pub(crate) const VERSIONS: &[ProtocolVersion] = &[
@@ -21,21 +22,32 @@ pub(crate) const VERSIONS: &[ProtocolVersion] = &[
 /// Largest message that is taken; a file to write travels inside one
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// Ends when nobody wants the answer to a request any more
+/// Put beside a request by whoever let it in, to end it later
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leave(pub(crate) CancellationToken);
+
+/// Ends when nobody wants the answer to a request any more, or may have it
 ///
 /// A connection that is lost means that in every revision. The older ones would have it mean nothing,
 /// for clients that come back for the answer; without sessions nobody can. Over HTTP clients of the
 /// older ones may also say so in a request of its own.
 pub(crate) async fn called_off(context: &RequestContext<RoleServer>) {
-    let parts = context.extensions.get::<Parts>();
-    match parts.and_then(|parts| parts.extensions.get::<http::Running>()) {
-        None => context.ct.cancelled().await,
-        Some(older) => {
-            let said = older.token();
-            tokio::select! {
-                () = context.ct.cancelled() => {}
-                () = said.cancelled() => {}
-            }
-        }
+    let beside = context
+        .extensions
+        .get::<Parts>()
+        .map(|parts| &parts.extensions);
+    let said = beside.and_then(|beside| beside.get::<http::Running>());
+    let taken = beside.and_then(|beside| beside.get::<Leave>());
+    tokio::select! {
+        () = context.ct.cancelled() => {}
+        () = cancelled(said.map(http::Running::token)) => {}
+        () = cancelled(taken.map(|leave| leave.0.clone())) => {}
+    }
+}
+
+async fn cancelled(token: Option<CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
     }
 }

@@ -17,6 +17,8 @@ pub(super) const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protoco
 const HEADER_MISMATCH: i32 = -32020;
 /// Longest name of a revision; those that exist have ten characters
 const MAX_VERSION: usize = 100;
+/// Most values in one message; the largest that makes sense, a commit of many files, has far fewer
+const MAX_VALUES: usize = 100_000;
 /// Most messages in one batch
 const MAX_BATCH: usize = 100;
 
@@ -25,7 +27,7 @@ const MAX_BATCH: usize = 100;
 pub(super) struct Refusal(Box<JsonRpcError>);
 
 impl Refusal {
-    fn new(id: Option<RequestId>, error: ErrorData) -> Self {
+    pub(super) fn new(id: Option<RequestId>, error: ErrorData) -> Self {
         Self(Box::new(JsonRpcError::new(id, error)))
     }
 
@@ -49,15 +51,60 @@ pub(super) enum Incoming {
 /// Read a text as JSON
 pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
+    if has_many_values(text) {
+        let message = format!("a message has more than {MAX_VALUES} values");
+        return Err(invalid(None, message));
+    }
     match serde_json::from_slice(text) {
         Ok(Value::Array(items)) => Ok(Incoming::Batch(items)),
         Ok(value) => Ok(Incoming::One(value)),
         Err(error) => {
             let message = format!("this is not JSON: {error}");
             let error = ErrorData::parse_error(message, None);
-            Err(Refusal::new(None, error))
+            Err(Refusal::new(id_of_cut(text), error))
         }
     }
+}
+
+/// Whether there is more in it than fits into memory well: two bytes can be a value that takes a hundred
+fn has_many_values(text: &[u8]) -> bool {
+    let (mut quoted, mut escaped) = (false, false);
+    let begins = text.iter().filter(|byte| {
+        let (was_quoted, was_escaped) = (quoted, escaped);
+        escaped = was_quoted && !was_escaped && **byte == b'\\';
+        quoted = was_quoted != (**byte == b'"' && !was_escaped);
+        !was_quoted && matches!(byte, b',' | b'[' | b'{')
+    });
+    begins.count() > MAX_VALUES
+}
+
+/// The id of a message in which only half a character is wrong
+///
+/// Programs that cut texts by UTF-16 send such, and would wait long for an answer without an id.
+fn id_of_cut(text: &[u8]) -> Option<RequestId> {
+    const HALF: &[u8] = b"\\ufffd";
+    let unit = |text: &[u8]| {
+        let digits = text.strip_prefix(b"\\u")?.get(..4)?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut rest, mut mended) = (text, Vec::new());
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let (before, escape) = rest.split_at(at);
+        mended.extend_from_slice(before);
+        let second = escape.get(6..).and_then(unit);
+        let (whole, length) = match (unit(escape), second) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (true, 12),
+            (Some(0xd800..=0xdfff), _) => (false, 6),
+            // Of any other escape the second byte is no beginning of one.
+            _ => (true, escape.len().min(2)),
+        };
+        let (escape, after) = escape.split_at(length);
+        mended.extend_from_slice(if whole { escape } else { HALF });
+        rest = after;
+    }
+    mended.extend_from_slice(rest);
+    let value: Value = serde_json::from_slice(&mended).ok()?;
+    id(value.as_object()?).ok()?
 }
 
 /// Check the length of a batch, and whether there may be one
@@ -103,18 +150,32 @@ pub(super) fn message(mut value: Value) -> Result<ClientJsonRpcMessage, Refusal>
         None if fields.contains_key("result") || fields.contains_key("error") => {}
         None => return Err(invalid(id, "`method` is missing")),
     }
-    if fields
-        .get("params")
-        .is_some_and(|params| !params.is_object())
-    {
-        let error = ErrorData::invalid_params("`params` must be an object", None);
-        return Err(Refusal::new(id, error));
+    if let Some(wrong) = wrong_params(&value) {
+        return Err(Refusal::new(id, ErrorData::invalid_params(wrong, None)));
     }
     check_version(&value, id.as_ref())?;
     serde_json::from_value(value).map_err(|error| {
         let message = format!("this is no message of the protocol: {error}");
         invalid(id, message)
     })
+}
+
+/// What the library would take for something that was left out
+fn wrong_params(value: &Value) -> Option<&'static str> {
+    let is = |path, right: fn(&Value) -> bool| {
+        let there = value.pointer(path);
+        there.is_none_or(|there| there.is_null() || right(there))
+    };
+    let lists = method(value).is_some_and(|method| method.ends_with("/list"));
+    if !is("/params", Value::is_object) {
+        Some("`params` must be an object")
+    } else if !is("/params/_meta", Value::is_object) {
+        Some("`_meta` must be an object")
+    } else if lists && !is("/params/cursor", Value::is_string) {
+        Some("`cursor` must be a string")
+    } else {
+        None
+    }
 }
 
 /// A message says its revision as a text, and the first one of the newest revision must
@@ -185,6 +246,16 @@ mod tests {
             ("{", -32700, None),
             ("hello", -32700, None),
             ("\u{1f980}", -32700, None),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\\\ud83e\udd80\ud83e","b":"\udd80"}}"#,
+                -32700,
+                seven.clone(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","a":"\ud83e"#,
+                -32700,
+                None,
+            ),
             ("1", -32600, None),
             ("null", -32600, None),
             ("[]", -32600, None),
@@ -218,6 +289,16 @@ mod tests {
                 seven.clone(),
             ),
             (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":5}}"#,
+                -32602,
+                seven.clone(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":"x"}}"#,
+                -32602,
+                seven.clone(),
+            ),
+            (
                 r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#,
                 -32602,
                 seven.clone(),
@@ -234,6 +315,16 @@ mod tests {
     }
 
     #[test]
+    fn what_would_fill_the_memory_is_not_read() {
+        let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
+        assert_eq!(refused(&many), (-32600, None));
+        let many = format!(r#"{{"a\\":{}1}}"#, r#"1,"b":"#.repeat(MAX_VALUES));
+        assert_eq!(refused(&many), (-32600, None));
+        let text = format!(r#"{{"a":"{}\""}}"#, r#",[{\""#.repeat(MAX_VALUES));
+        assert!(read(text.as_bytes()).is_ok());
+    }
+
+    #[test]
     fn what_can_be_read_is_passed_on() {
         for text in [
             r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
@@ -241,6 +332,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":null,"_meta":null}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"no/such","params":{"cursor":5}}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         ] {
             let Ok(Incoming::One(value)) = read(text.as_bytes()) else {

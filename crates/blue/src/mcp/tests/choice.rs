@@ -94,5 +94,12 @@ fn instructions_are_short_and_name_what_is_there() {
             let there = served.iter().any(|name| name == tool.name());
             assert!(there || !named, "{} in: {text}", tool.name());
         }
+        assert!(text.contains("Inside a clone"), "{text}");
+        let text = toolbox.without_folder().instructions();
+        assert!(text.len() <= 600, "{} bytes: {text}", text.len());
+        assert!(
+            text.contains("Always name") && !text.contains("clone"),
+            "{text}"
+        );
     }
 }

@@ -258,17 +258,43 @@ async fn mistakes_get_the_status_and_the_code_they_have() {
         assert_eq!(answer.status, 400, "{headers:?}");
         assert_eq!(answer.json()["error"]["code"], -32020, "{headers:?}");
     }
-    let mut future = listed.clone();
+}
+
+#[tokio::test]
+async fn what_the_newest_revision_has_not_is_said_first() {
+    let address = open().await;
+    let mut future = modern(1, "tools/list", json!({}));
     future["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
-    let headers = [
-        ("MCP-Protocol-Version", "2099-01-01"),
-        ("Mcp-Method", "tools/list"),
-    ];
-    let answer = post(address, &headers, &future.to_string()).await;
-    assert_eq!(
-        (answer.status, &answer.json()["error"]["code"]),
-        (400, &json!(-32022))
-    );
+    let version = ("MCP-Protocol-Version", "2099-01-01");
+    // Nobody knows which headers it wants.
+    for headers in [&[version][..], &[version, ("Mcp-Method", "tools/list")]] {
+        let answer = post(address, headers, &future.to_string()).await;
+        assert_eq!(answer.status, 400, "{headers:?}");
+        let error = &answer.json()["error"];
+        assert_eq!(error["code"], -32022, "{headers:?}");
+        assert_eq!(error["data"]["requested"], "2099-01-01");
+        assert_eq!(error["data"]["supported"].as_array().unwrap().len(), 4);
+    }
+    let newest = [("MCP-Protocol-Version", MODERN)];
+    let answer = post(address, &newest, &future.to_string()).await;
+    assert_eq!(answer.json()["error"]["code"], -32020, "it says two things");
+
+    // As the older revisions have them, with all that they want.
+    let begin = initialize(1, "2025-11-25")["params"].clone();
+    for (method, params) in [
+        ("initialize", begin),
+        ("resources/subscribe", json!({"uri": "file:///x"})),
+        ("resources/unsubscribe", json!({"uri": "file:///x"})),
+        ("logging/setLevel", json!({"level": "info"})),
+    ] {
+        let message = modern(1, method, params);
+        let answer = ask_modern(address, &message).await;
+        assert_eq!(answer.status, 404, "{method}");
+        assert_eq!(answer.json()["error"]["code"], -32601, "{method}");
+        let wrong = [newest[0], ("Mcp-Method", "tools/list")];
+        let answer = post(address, &wrong, &message.to_string()).await;
+        assert_eq!(answer.status, 400, "{method}");
+    }
 }
 
 #[tokio::test]

@@ -84,6 +84,14 @@ impl Tool for Probe {
                 mark(&BEGUN, &input.key);
                 std::future::pending().await
             }
+            "tell" => {
+                let _over = Mark(input.key.clone());
+                for done in 0..100 {
+                    cx.progress(f64::from(done), None, "x".repeat(100));
+                }
+                mark(&BEGUN, &input.key);
+                std::future::pending().await
+            }
             "progress" => {
                 for (done, message) in [(0.0, "begun"), (1.0, "half"), (1.0, "again"), (2.0, "all")]
                 {

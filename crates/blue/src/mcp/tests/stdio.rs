@@ -22,8 +22,13 @@ struct Wire {
 
 impl Wire {
     fn open(read_only: bool) -> Self {
+        Self::with_room(read_only, 1 << 20)
+    }
+
+    /// So many bytes can be written before some are read
+    fn with_room(read_only: bool, room: usize) -> Self {
         let (input, theirs) = tokio::io::duplex(1 << 16);
-        let (mine, output) = tokio::io::duplex(1 << 20);
+        let (mine, output) = tokio::io::duplex(room);
         let stop = CancellationToken::new();
         let served = stdio::serve(server(read_only), theirs, output, stop.clone());
         Self {
@@ -201,6 +206,11 @@ async fn a_call_is_answered_as_object_and_as_text() {
             .ends_with("did you mean `probe_run`?")
     );
 
+    long["params"]["name"] = json!("probe_\u{200b}run");
+    let error = wire.ask(&long).await["error"].clone();
+    let said = error["message"].as_str().unwrap();
+    assert!(said.contains(r"`probe_\u{200b}run`"), "{said}");
+
     // Comparing takes time, and this is nothing that was mistyped.
     long["params"]["name"] = json!(format!("probe_run{}", "x".repeat(200)));
     let error = wire.ask(&long).await["error"].clone();
@@ -305,6 +315,17 @@ async fn a_call_that_is_called_off_is_dropped_and_never_answered() {
     until("it is dropped", || probe::gone("called-off")).await;
     wire.ask(&request(3, "ping", json!({}))).await;
     wire.end().await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_can_still_call_off() {
+    let mut wire = Wire::with_room(false, 1 << 10);
+    let mut message = call(1, "tell", "not-read");
+    message["params"]["_meta"]["progressToken"] = json!(1);
+    wire.send(&message).await;
+    until("it has told much", || probe::begun("not-read")).await;
+    wire.send(&cancel(1)).await;
+    until("it is dropped", || probe::gone("not-read")).await;
 }
 
 #[tokio::test]

@@ -9,21 +9,24 @@ use axum::{Router, body::Body, extract::Request, response::Response, routing::an
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, combinators::BoxBody};
 use rmcp::{
-    ServerHandler,
-    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage},
+    ErrorData, ServerHandler,
+    model::{ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage},
     transport::streamable_http_server::{
         SessionManager, StreamableHttpServerConfig, StreamableHttpService,
         session::never::NeverSessionManager,
     },
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use guard::Guard;
 use running::Register;
 pub(crate) use running::Running;
 
-use super::wire::{self, Incoming, Refusal};
+use super::{
+    VERSIONS,
+    wire::{self, Incoming, Refusal},
+};
 
 /// Where the one address is
 pub(crate) const PATH: &str = "/mcp";
@@ -31,6 +34,14 @@ const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const MODERN: &str = "2026-07-28";
+/// Methods of the older revisions alone
+const REMOVED: &[&str] = &[
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
 /// How long a message may take to arrive
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -147,16 +158,20 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
 
     async fn one(&self, mut parts: Parts, value: Value, body: Bytes) -> Response {
         let modern = is_modern(&parts.headers, &value);
+        let not_served = not_served(&parts.headers, &value);
         let message = match wire::message(value) {
             Ok(message) => message,
             Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
         };
+        let id = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
         if let Some(name) = twice(&parts.headers) {
-            let id = match &message {
-                JsonRpcMessage::Request(request) => Some(request.id.clone()),
-                _ => None,
-            };
             return refuse(StatusCode::BAD_REQUEST, &wire::twice(id, name));
+        }
+        if let (Some(_), Some((status, error))) = (&id, not_served) {
+            return refuse(status, &Refusal::new(id, error));
         }
         if !modern {
             self.watch(&mut parts, &message);
@@ -198,7 +213,7 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
         if answers.is_empty() {
             return respond(StatusCode::ACCEPTED, Body::empty());
         }
-        json(StatusCode::OK, &Value::Array(answers))
+        answer_json(StatusCode::OK, &Value::Array(answers))
     }
 
     async fn batched(&self, parts: &Parts, mut item: Value) -> Option<Value> {
@@ -288,6 +303,29 @@ fn twice(headers: &HeaderMap) -> Option<&str> {
         .find(|name| name.starts_with("mcp-") && headers.get_all(*name).iter().count() > 1)
 }
 
+/// What the library would answer less clearly: a revision that is not served, whatever headers it
+/// may want, and a method that the newest one has no more, whatever it wanted when it was there
+fn not_served(headers: &HeaderMap, message: &Value) -> Option<(StatusCode, ErrorData)> {
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    // Where the two differ, that is what is wrong.
+    let version = message.pointer(wire::VERSION)?.as_str()?;
+    if header(VERSION) != Some(version) {
+        return None;
+    }
+    if !VERSIONS.iter().any(|served| served.as_str() == version) {
+        let data = json!({"requested": version, "supported": VERSIONS});
+        let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+        let error = ErrorData::new(code, "this revision is not served", Some(data));
+        return Some((StatusCode::BAD_REQUEST, error));
+    }
+    let method = wire::method(message)?;
+    let gone = REMOVED.contains(&method) && header("mcp-method") == Some(method);
+    gone.then(|| {
+        let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None);
+        (StatusCode::NOT_FOUND, error)
+    })
+}
+
 /// The answer to a body that cannot be read to its end
 fn broken(error: &axum::Error) -> Response {
     let limit = std::error::Error::source(error).and_then(|e| e.downcast_ref::<LengthLimitError>());
@@ -300,10 +338,10 @@ fn broken(error: &axum::Error) -> Response {
 }
 
 fn refuse(status: StatusCode, error: &Refusal) -> Response {
-    json(status, &error.json())
+    answer_json(status, &error.json())
 }
 
-fn json(status: StatusCode, value: &Value) -> Response {
+fn answer_json(status: StatusCode, value: &Value) -> Response {
     let mut response = respond(status, Body::from(value.to_string()));
     let kind = HeaderValue::from_static(JSON);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
