@@ -20,7 +20,9 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     let text = |answer: &Value, key: &str| answer[key].as_str().unwrap().to_owned();
 
     let tool = Client::register(&place, "A tool").await;
-    for login in ["alice", "bob"] {
+    let secretive = Client::register_as(&place, "A site", "client_secret_post").await;
+    secrets.extend(secretive.secret.clone());
+    for (login, tool) in [("alice", &tool), ("bob", &tool), ("alice", &secretive)] {
         let mut visitor = Visitor::new(login);
         for round in 0..2 {
             let code = visitor.code(&place, &forge, &tool.id).await.unwrap();
@@ -57,9 +59,16 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
                 assert_eq!(tool.call(&place, &access).await.unwrap().0, 200);
             }
         }
-        secrets.extend(visitor.cookies.values().cloned());
-        secrets.extend(visitor.sent.iter().cloned());
+        let seen = visitor.connections(&place, &forge).await.unwrap();
+        assert!(seen.contains("Your connections") && seen.contains(login));
+        secrets.extend(visitor.secrets());
     }
+    let cookies = secrets.iter().filter(|secret| secret.starts_with("bbps_"));
+    assert_eq!(
+        cookies.count(),
+        3,
+        "of those who looked at their connections"
+    );
     secrets.extend(forge.secrets());
     // Cookies of the forge that say nothing.
     secrets.retain(|secret| secret.len() > 15);
@@ -69,12 +78,9 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     secrets.extend(hashed);
     // While it runs: the log of the database is still there, and so are its arguments.
     let proc = Path::new("/proc").join(running.id().to_string());
-    let mut read = Vec::new();
-    for file in std::fs::read_dir(place.data()).unwrap() {
-        let path = file.unwrap().path();
-        // The master keys are the one secret that lies there; nothing else may be in that file.
-        read.push(path);
-    }
+    // The master keys are the one secret that lies there; nothing else may be in that file.
+    let files = std::fs::read_dir(place.data()).unwrap();
+    let mut read: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     read.extend([place.log(), proc.join("cmdline"), proc.join("environ")]);
     let mut bytes = 0;
     for path in &read {

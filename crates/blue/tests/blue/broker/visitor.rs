@@ -1,7 +1,7 @@
 //! A person with a browser, and their client; both meet a broker that may be gone at any moment
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
@@ -38,9 +38,8 @@ pub(super) struct Visitor {
     http: reqwest::Client,
     login: String,
     /// Broker and forge are the same host, as cookies see it
-    pub(super) cookies: BTreeMap<String, String>,
-    /// Forms that were sent, with what may be secret in them
-    pub(super) sent: Vec<String>,
+    cookies: BTreeMap<String, String>,
+    secrets: Vec<String>,
 }
 
 struct Page {
@@ -55,8 +54,16 @@ impl Visitor {
             http: client(),
             login: login.to_owned(),
             cookies: BTreeMap::new(),
-            sent: Vec::new(),
+            secrets: Vec::new(),
         }
+    }
+
+    /// Every cookie that was ever set, and what may be secret in forms that were sent
+    pub(super) fn secrets(&self) -> Vec<String> {
+        // Once the page was answered, the cookie has a word behind its secret.
+        let bare = |value: &str| value.strip_suffix(".answered").map(str::to_owned);
+        let bare = self.secrets.iter().filter_map(|value| bare(value));
+        bare.chain(self.secrets.iter().cloned()).collect()
     }
 
     async fn send(&mut self, request: reqwest::RequestBuilder) -> Outcome<Page> {
@@ -70,6 +77,7 @@ impl Visitor {
             let pair = line.to_str().unwrap().split(';').next().unwrap();
             let (name, value) = pair.split_once('=').unwrap();
             self.cookies.insert(name.to_owned(), value.to_owned());
+            self.secrets.push(value.to_owned());
         }
         let url = answer.url().clone();
         let to = answer.headers().get("location");
@@ -85,9 +93,12 @@ impl Visitor {
     }
 
     async fn post(&mut self, url: &Url, page: &Page, more: &[(&str, &str)]) -> Outcome<Page> {
-        let hidden = hidden(&page.body);
+        // Of several forms on the page, the first.
+        let mut names = BTreeSet::new();
+        let mut hidden = hidden(&page.body);
+        hidden.retain(|(name, _)| names.insert(name.clone()));
         let tokens = hidden.iter().filter(|(name, _)| name == "token");
-        self.sent.extend(tokens.map(|(_, value)| value.clone()));
+        self.secrets.extend(tokens.map(|(_, value)| value.clone()));
         let body = Serializer::new(String::new())
             .extend_pairs(&hidden)
             .extend_pairs(more)
@@ -108,17 +119,32 @@ impl Visitor {
             .append_pair("state", "s")
             .finish();
         let start = place.at(&format!("/oauth/authorize?{query}"));
-        let mut page = self.send(self.http.get(start)).await?;
+        let page = self.send(self.http.get(start)).await?;
+        let end = self.follow(place, forge, page).await?;
+        let to = end.to.filter(|to| to.as_str().starts_with(REDIRECT));
+        let to = to.ok_or(BrokenOff)?;
+        let code = to.query_pairs().find(|(name, _)| name == "code");
+        code.map(|(_, code)| code.into_owned()).ok_or(BrokenOff)
+    }
+
+    /// Look at one's own connections and sign out again; gives what was to be seen
+    pub(super) async fn connections(&mut self, place: &Place, forge: &Forge) -> Outcome<String> {
+        let url = Url::parse(&place.at("/connections")).unwrap();
+        let page = self.send(self.http.get(url.clone())).await?;
+        let page = self.post(&url, &page, &[("do", "sign-in")]).await?;
+        let page = self.follow(place, forge, page).await?;
+        self.post(&url, &page, &[("do", "sign-out")]).await?;
+        Ok(page.body)
+    }
+
+    /// Go on from page to page, saying yes and signing in, up to one that leads nowhere or out
+    async fn follow(&mut self, place: &Place, forge: &Forge, mut page: Page) -> Outcome<Page> {
         let password = format!("{}-password", self.login);
         let login = self.login.clone();
         for _ in 0..20 {
             let path = page.url.path().to_owned();
             page = match (&page.to, path.as_str()) {
-                (Some(to), _) if to.as_str().starts_with(REDIRECT) => {
-                    let mut pairs = to.query_pairs();
-                    let code = pairs.find(|(name, _)| name == "code");
-                    return code.map(|(_, code)| code.into_owned()).ok_or(BrokenOff);
-                }
+                (Some(to), _) if to.as_str().starts_with(REDIRECT) => return Ok(page),
                 (Some(to), _) => {
                     let request = self.http.get(to.clone());
                     self.send(request).await?
@@ -136,7 +162,7 @@ impl Visitor {
                     let url = Url::parse(&format!("{}/login/oauth/grant", forge.url)).unwrap();
                     self.post(&url, &page, &[("granted", "true")]).await?
                 }
-                _ => return Err(BrokenOff),
+                _ => return Ok(page),
             };
         }
         Err(BrokenOff)
@@ -174,6 +200,7 @@ fn hidden(body: &str) -> Vec<(String, String)> {
 pub(super) struct Client {
     http: reqwest::Client,
     pub(super) id: String,
+    pub(super) secret: Option<String>,
 }
 
 /// What a client was answered
@@ -181,20 +208,35 @@ pub(super) type Answer = (u16, Value);
 
 impl Client {
     pub(super) async fn register(place: &Place, name: &str) -> Self {
+        Self::register_as(place, name, "none").await
+    }
+
+    /// The same as a client that shows itself by this method
+    pub(super) async fn register_as(place: &Place, name: &str, method: &str) -> Self {
         let http = client();
-        let said = serde_json::json!({ "client_name": name, "redirect_uris": [REDIRECT] });
+        let said = serde_json::json!({
+            "client_name": name,
+            "redirect_uris": [REDIRECT],
+            "token_endpoint_auth_method": method,
+        });
         let request = http.post(place.at("/oauth/register"));
         let request = request.header("content-type", "application/json");
         let answer = request.body(said.to_string()).send().await.unwrap();
         let made: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
-        let id = made["client_id"].as_str().unwrap().to_owned();
-        Self { http, id }
+        let text = |key: &str| made[key].as_str().map(str::to_owned);
+        Self {
+            http,
+            id: text("client_id").unwrap(),
+            secret: text("client_secret"),
+        }
     }
 
     async fn form(&self, url: String, form: &[(&str, &str)]) -> Outcome<Answer> {
+        let secret = self.secret.as_ref().map(|secret| ("client_secret", secret));
         let body = Serializer::new(String::new())
             .extend_pairs(form)
             .append_pair("client_id", &self.id)
+            .extend_pairs(secret)
             .finish();
         let request = self.http.post(url).headers(form_headers()).body(body);
         BEGUN.fetch_add(1, Ordering::SeqCst);
