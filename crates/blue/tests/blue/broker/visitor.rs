@@ -38,9 +38,8 @@ pub(super) struct Visitor {
     http: reqwest::Client,
     login: String,
     /// Broker and forge are the same host, as cookies see it
-    pub(super) cookies: BTreeMap<String, String>,
-    /// Every cookie that was ever set, and what may be secret in forms that were sent
-    pub(super) secrets: Vec<String>,
+    cookies: BTreeMap<String, String>,
+    secrets: Vec<String>,
 }
 
 struct Page {
@@ -57,6 +56,14 @@ impl Visitor {
             cookies: BTreeMap::new(),
             secrets: Vec::new(),
         }
+    }
+
+    /// Every cookie that was ever set, and what may be secret in forms that were sent
+    pub(super) fn secrets(&self) -> Vec<String> {
+        // Once the page was answered, the cookie has a word behind its secret.
+        let bare = |value: &str| value.strip_suffix(".answered").map(str::to_owned);
+        let bare = self.secrets.iter().filter_map(|value| bare(value));
+        bare.chain(self.secrets.iter().cloned()).collect()
     }
 
     async fn send(&mut self, request: reqwest::RequestBuilder) -> Outcome<Page> {
