@@ -51,8 +51,8 @@ impl<T> Listing<T> {
             .skip(start)
             .take(page.limit as usize)
             .collect();
-        let next_page =
-            (start + items.len() < total && !items.is_empty()).then_some(page.number + 1);
+        let more = !items.is_empty() && start + items.len() < total;
+        let next_page = more.then(|| page.number.saturating_add(1));
         Self {
             items,
             next_page,

@@ -51,7 +51,7 @@ impl Call<'_> {
                 Some(total) => u64::from(page.number) * u64::from(page.limit) < total,
                 None => !seen.linked && !always_links && items.len() >= page.limit as usize,
             };
-            (more && !items.is_empty()).then_some(page.number + 1)
+            (more && !items.is_empty()).then(|| page.number.saturating_add(1))
         });
         // The last page ends the count, where every page before it was full.
         if always_links && next.is_none() && (page.number == 1 || !items.is_empty()) {
