@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, id, path,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs,
+    error::what_there_is, id, path,
 };
 
 #[derive(Debug)]
@@ -116,14 +117,5 @@ impl Tool for FileDelete {
         let short = &output.commit_sha[..output.commit_sha.len().min(10)];
         let text = format!("Deleted in commit {short}");
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
-    }
-}
-
-fn what_there_is(path: &str) -> String {
-    match path.rsplit_once('/') {
-        Some((folder, _)) if !folder.contains(char::is_whitespace) => {
-            format!("dir_list path={folder} shows what there is")
-        }
-        _ => "dir_list path=/ shows what there is".to_owned(),
     }
 }
