@@ -30,6 +30,9 @@ pub(crate) fn inside(path: &str) -> Result<String, ToolError> {
 
 /// The path of a file that is written or deleted: a slash at its end would be a mistake
 pub(crate) fn of_file(path: &str) -> Result<String, ToolError> {
+    if path.is_empty() {
+        return Err(ToolError::new(ErrorCode::Invalid, "`path` is empty"));
+    }
     let file = inside(path)?;
     if file.is_empty() || path.ends_with('/') {
         let shown = clean_line(path);
@@ -57,11 +60,10 @@ pub(crate) fn branch_if_given(name: Option<&str>) -> Option<&str> {
 pub(crate) fn head_if_given(name: Option<&str>) -> Option<String> {
     let name = name?;
     match name.split_once(':') {
-        Some((owner, branch)) => Some(format!(
-            "{}:{}",
-            owner.trim(),
-            without(branch, "refs/heads/")
-        )),
+        Some((owner, branch)) => {
+            let branch = branch_if_given(Some(branch))?;
+            Some(format!("{}:{branch}", owner.trim()))
+        }
         None => branch_if_given(Some(name)).map(str::to_owned),
     }
 }
@@ -113,6 +115,7 @@ mod tests {
             assert_eq!(branch_if_given(none), None, "{none:?}");
             assert_eq!(head_if_given(none), None, "{none:?}");
         }
+        assert_eq!(head_if_given(Some("bob:")), None);
         for (head, meant) in [
             ("refs/heads/a", "a"),
             ("bob:refs/heads/a/b", "bob:a/b"),

@@ -50,16 +50,19 @@ pub struct PrRow {
 
 impl From<PullRequest> for PrRow {
     fn from(pr: PullRequest) -> Self {
-        Self {
+        let mut row = Self {
             number: pr.number,
-            title: cut(pr.title.clone()),
+            title: String::new(),
             state: pr_state(pr.state).to_owned(),
             head_branch: pr.head.branch,
             base_branch: pr.base.branch,
             draft: pr.draft,
             html_url: pr.html_url,
             whole_title: pr.title,
-        }
+        };
+        let rest = serde_json::to_string(&row).map_or(ROW, |text| text.len());
+        row.title = cut(&row.whole_title, ROW.saturating_sub(rest));
+        row
     }
 }
 
@@ -115,15 +118,25 @@ impl OpenPrRow {
     }
 }
 
-/// Bytes of a title in a list: a row stays small whatever people write
+/// Bytes of a row, as JSON: it stays small whatever people write
+const ROW: usize = 300;
+/// Bytes of a title in a list, and what is left of it beside the longest names
 const TITLE: usize = 100;
+const SHORTEST: usize = 20;
 
-fn cut(mut title: String) -> String {
-    if title.len() > TITLE {
-        title.truncate(title.floor_char_boundary(TITLE - '…'.len_utf8()));
-        title.push('…');
+/// As much of a title as `room` has for it, as JSON
+fn cut(title: &str, room: usize) -> String {
+    let size = |text: &str| serde_json::to_string(text).map_or(0, |json| json.len() - 2);
+    let room = room.clamp(SHORTEST, TITLE);
+    if size(title) <= room {
+        return title.to_owned();
     }
-    title
+    let mut used = '…'.len_utf8();
+    let fits = title.chars().take_while(|c| {
+        used += size(c.encode_utf8(&mut [0; 4]));
+        used <= room
+    });
+    fits.chain(['…']).collect()
 }
 
 /// One word for where a pull request stands
@@ -161,9 +174,12 @@ mod tests {
 
     #[test]
     fn a_title_is_cut_between_characters() {
-        assert_eq!(cut("short".to_owned()), "short");
-        let long = cut("é".repeat(80));
+        assert_eq!(cut("short", 500), "short");
+        let long = cut(&"é".repeat(80), 500);
         assert_eq!((long.len() <= TITLE, long.ends_with("é…")), (true, true));
-        assert_eq!(cut("x".repeat(100)).len(), 100);
+        assert_eq!(cut(&"x".repeat(100), 500).len(), 100);
+        // A quote is two bytes where it is sent.
+        assert_eq!(cut(&"\"".repeat(60), 43), format!("{}…", "\"".repeat(20)));
+        assert_eq!(cut(&"x".repeat(100), 0).chars().count(), 18);
     }
 }

@@ -7,6 +7,9 @@ use super::{
     model::{EntryKind, Host, Sha},
 };
 
+/// What an error says of a repository that was not found, where a token might have found it
+pub const WITHOUT_TOKEN: &str = "asked without a token";
+
 /// Every message of a forge in here went through `text::clean_line` and is otherwise whole
 ///
 /// `status` is that of the answer that led to it; none where Blue found out by itself.

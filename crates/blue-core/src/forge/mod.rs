@@ -18,7 +18,7 @@ pub mod token;
 mod turns;
 
 use async_trait::async_trait;
-pub use error::{ConflictKind, ForgeError, MergeBlock};
+pub use error::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN};
 use model::{
     Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
     Entry, Expect, File, FileChange, Host, Identity, Job, Listing, LogTail, MergeOpts,

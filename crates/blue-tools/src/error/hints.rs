@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, model::Host};
+use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN, model::Host};
 
 pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
     let hint = match error {
-        ForgeError::NotFound { .. } => {
-            "check the spelling; a forge also says this if the token cannot see it, if the \
-             repository is empty, or if that feature is switched off"
-        }
+        ForgeError::NotFound { host, what, .. } => return Some(missing_hint(host, what)),
         ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
         ForgeError::Forbidden { .. } => {
             "`blue forge status` shows the user, the token's scopes and the rights in the repository"
@@ -43,6 +40,41 @@ pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
         | ForgeError::Unexpected { .. } => return None,
     };
     Some(hint.to_owned())
+}
+
+/// Where to look for what is there
+fn missing_hint(host: &Host, what: &str) -> String {
+    let is_path = what.starts_with("file `")
+        || what.starts_with('`') && (what.contains("` in `") || what.contains("` at `"));
+    let named = what.split('`').nth(1).unwrap_or_default();
+    let hint = if what.ends_with(&format!("({WITHOUT_TOKEN})")) {
+        return format!(
+            "check owner and name; to see a private one, set {}, or an entry in `hosts.yaml`",
+            token_names(host)
+        );
+    } else if what.ends_with("(the repository is empty)") {
+        "file_write_branch makes the first commit"
+    } else if what.starts_with("branch `") {
+        "check the spelling: branch_list lists the branches"
+    } else if what.starts_with("pull request #") {
+        "check the number: pr_list state=all lists the pull requests"
+    } else if is_path {
+        return what_there_is(named);
+    } else {
+        "check the spelling; a forge also says this if the token cannot see it, or if that \
+         feature is switched off"
+    };
+    hint.to_owned()
+}
+
+/// Where else a file may be
+pub(crate) fn what_there_is(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((folder, _)) if !folder.contains(char::is_whitespace) => {
+            format!("dir_list path={folder} shows what there is")
+        }
+        _ => "dir_list path=/ shows what there is".to_owned(),
+    }
 }
 
 pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
@@ -109,17 +141,21 @@ pub(super) fn rate_hint(after: Option<Duration>) -> String {
 }
 
 pub(super) fn token_hint(host: &Host, sent: bool) -> String {
-    let names = if host.as_str() == "github.com" {
-        "`GITHUB_TOKEN`"
-    } else {
-        "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
-    };
+    let names = token_names(host);
     let why = if sent {
         "the token may be wrong, expired or revoked"
     } else {
         "no token was sent"
     };
     format!("{why}; set {names}, or an entry in `hosts.yaml`")
+}
+
+fn token_names(host: &Host) -> &'static str {
+    if host.as_str() == "github.com" {
+        "`GITHUB_TOKEN`"
+    } else {
+        "`FORGEJO_TOKEN`, `GITEA_TOKEN` or `GITHUB_TOKEN`"
+    }
 }
 
 pub(super) const LENT_TOKEN_HINT: &str = "a new token is being requested: try again in a moment; if that does not help, the person has to \

@@ -22,6 +22,7 @@ use blue_core::{
     text::{clean_line, reveal},
 };
 
+pub(crate) use self::hints::what_there_is;
 use self::hints::{
     GIT_URL_HINT, LENT_TOKEN_HINT, NOT_ALLOWED_HINT, forge_hint, no_answer_hint, plain_hint,
     setup_hint, too_large_hint, trust_hint, unreachable_hint,
@@ -214,7 +215,8 @@ impl ToolError {
         let mut cause = self.source();
         while let Some(error) = cause {
             let line = clean_line(&error.to_string());
-            if !line.is_empty() && !lines.iter().any(|said| said.contains(&line)) {
+            let is_said = |said: &String| clean_line(said).contains(&line);
+            if !line.is_empty() && !lines.iter().any(is_said) {
                 lines.push(line);
             }
             cause = error.source();

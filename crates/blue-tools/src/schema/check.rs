@@ -14,6 +14,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("pull_number", "index"),
     ("repo", "name"),
     ("repository", "name"),
+    ("per_page", "limit"),
+    ("merge_method", "style"),
 ];
 
 /// Read the arguments of a call
@@ -62,17 +64,28 @@ fn rename(
                 "{tool}: `{alias}` means `{real}`, which cannot be {said} and {value}"
             )));
         }
-        match value.as_str().and_then(|text| text.split_once('/')) {
-            Some((owner, name)) if *real == "name" && known("owner") => {
-                args.entry("owner").or_insert_with(|| owner.into());
-                args.insert("name".to_owned(), name.into());
-            }
-            _ => {
-                args.insert((*real).to_owned(), value);
-            }
-        }
+        args.insert((*real).to_owned(), value);
+    }
+    if known("owner") && known("name") {
+        split(args);
     }
     Ok(())
+}
+
+/// `owner/name` in one, unless another owner is named beside it
+fn split(args: &mut Map<String, Value>) {
+    let whole = args.get("name").and_then(Value::as_str);
+    let parts = whole.and_then(|whole| whole.split_once('/'));
+    // A URL, or a host before it, is no such pair.
+    let Some((owner, name)) = parts.filter(|(_, name)| !name.contains('/')) else {
+        return;
+    };
+    let (owner, name) = (owner.to_owned(), name.to_owned());
+    let said = args.get("owner").and_then(Value::as_str).unwrap_or("");
+    if said.is_empty() || said == owner {
+        args.insert("owner".to_owned(), owner.into());
+        args.insert("name".to_owned(), name.into());
+    }
 }
 
 /// A number as a text and as itself is the same
@@ -99,7 +112,10 @@ fn object(
         let path = join(at, &name);
         let Some(property) = property(schema, &name) else {
             if at.is_empty() && RepoArgs::UNLISTED.contains(&name.as_str()) {
-                read.insert(name, value);
+                if !value.is_null() {
+                    let text = serde_json::json!({"type": "string"});
+                    read.insert(name, one(tool, &path, &text, value)?);
+                }
                 continue;
             }
             return Err(unknown(tool, &path, &name, schema));
@@ -237,15 +253,40 @@ fn unknown(tool: &str, path: &str, name: &str, schema: &Map<String, Value>) -> T
     let nearest = names
         .iter()
         .filter(|_| name.len() <= 100)
-        .map(|real| (strsim::jaro_winkler(name, real), *real))
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .map(|real| (likeness(name, real), *real))
+        .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let hint = match nearest {
-        Some((_, real)) => format!("did you mean `{real}`?"),
-        None if names.is_empty() => "it takes none".to_owned(),
-        None => format!("it takes {}", names.join(", ")),
+    let hint = match (list_with(name, schema), nearest) {
+        (Some(list), _) => format!("it belongs to an item of `{list}`"),
+        (None, Some((_, real))) => format!("did you mean `{real}`?"),
+        (None, None) if names.is_empty() => "it takes none".to_owned(),
+        (None, None) => format!("it takes {}", names.join(", ")),
     };
     invalid(format!("{tool} has no argument `{path}`")).with_hint(hint)
+}
+
+/// `commit_message` is meant for `message`, and `title` for `merge_message_title`
+fn likeness(name: &str, real: &str) -> f64 {
+    let is_word_of = |word: &str, text: &str| text.split('_').any(|part| part == word);
+    if is_word_of(real, name) || is_word_of(name, real) {
+        return 1.0;
+    }
+    strsim::jaro_winkler(name, real)
+}
+
+/// The list whose items have such an argument
+fn list_with<'a>(name: &str, schema: &'a Map<String, Value>) -> Option<&'a str> {
+    let Some(Value::Object(properties)) = schema.get("properties") else {
+        return None;
+    };
+    let has = |list: &Value| {
+        list.pointer("/items/properties")
+            .is_some_and(|items| items.get(name).is_some())
+    };
+    properties
+        .iter()
+        .find(|(_, list)| has(list))
+        .map(|(list, _)| list.as_str())
 }
 
 fn join(at: &str, name: &str) -> String {
@@ -322,6 +363,22 @@ mod tests {
         assert_eq!(input.owner.as_deref(), Some("alice"));
         assert_eq!(input.name.as_deref(), Some("site"));
         assert_eq!(input.edits[0].path, "3");
+        for args in [
+            json!({"index": 1, "name": "alice/site"}),
+            json!({"index": 1, "name": "alice/site", "owner": ""}),
+            json!({"index": 1, "name": "alice/site", "owner": "alice"}),
+            json!({"index": 1, "repo": "alice/site", "owner": null}),
+        ] {
+            let input = read(args.clone()).unwrap();
+            let whole = (input.owner.as_deref(), input.name.as_deref());
+            assert_eq!(whole, (Some("alice"), Some("site")), "{args}");
+        }
+        let other = read(json!({"index": 1, "name": "alice/site", "owner": "bob"})).unwrap();
+        assert_eq!(other.name.as_deref(), Some("alice/site"));
+        let url = read(json!({"index": 1, "name": "http://git.example/a/b"})).unwrap();
+        assert_eq!(url.name.as_deref(), Some("http://git.example/a/b"));
+        let input = read(json!({"index": 1, "per_page": "5", "merge_method": "squash"})).unwrap();
+        assert_eq!((input.limit, input.style), (Some(5), Some(Style::Squash)));
         for (edits, paths) in [
             (
                 json!("[{\"path\": \"a\"}, {\"path\": \"b\"}]"),
@@ -383,6 +440,27 @@ mod tests {
             (
                 json!({"index": 1, "limit": 5_000_000_000_u64}),
                 "pr_merge: `limit` cannot be as large as 5000000000",
+            ),
+            (
+                json!({"index": 1, "host": 5.5, "owner": []}),
+                "pr_merge: `owner` must be a text, not a list",
+            ),
+            (
+                json!({"index": 1, "host": ["a"]}),
+                "pr_merge: `host` must be a text, not a list",
+            ),
+            (
+                json!({"index": 1, "is_draft": true}),
+                "pr_merge has no argument `is_draft`; did you mean `draft`?",
+            ),
+            (
+                json!({"index": 1, "mode": 1}),
+                "pr_merge has no argument `mode`; it belongs to an item of `edits`",
+            ),
+            (
+                json!({"index": 1, "zzz": 1}),
+                "pr_merge has no argument `zzz`; it takes owner, name, index, limit, style, draft, \
+                 edits",
             ),
             (
                 json!({"index": 1, "edits": "all"}),

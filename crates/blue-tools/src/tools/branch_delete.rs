@@ -78,7 +78,7 @@ impl Tool for BranchDelete {
             may_go(&repo, name, expected.as_ref()).await?
         };
         let deleted = repo.forge.delete_branch(&repo.id, name).await;
-        deleted.map_err(|error| sentence(name, error))?;
+        deleted.map_err(|error| sentence(&branch, error))?;
         Ok(Reply::from(Output {
             message: format!("deleted branch `{name}` of `{}`", repo.id),
             sha: branch.sha.to_string(),
@@ -201,16 +201,21 @@ fn refusal(code: ErrorCode, branch: &Branch, reason: &str) -> ToolError {
 }
 
 /// The forge's refusal is a word or two; say what it is about
-fn sentence(name: &str, error: ForgeError) -> ToolError {
+fn sentence(branch: &Branch, error: ForgeError) -> ToolError {
     let refused = match &error {
         ForgeError::Forbidden { message, .. } => {
-            Some(format!("branch `{name}` cannot be deleted: {message}"))
+            let name = &branch.name;
+            format!("branch `{name}` cannot be deleted: {message}")
         }
-        _ => None,
+        _ => return error.into(),
     };
     let mut error = ToolError::from(error);
-    if let Some(message) = refused {
-        error.message = message;
+    error.message = refused;
+    if branch.protected {
+        return error.with_hint(
+            "its protection, which branch_protection_get shows, must allow that first: a person \
+             can change it",
+        );
     }
     error
 }

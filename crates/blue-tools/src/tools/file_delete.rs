@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, id, path,
-    rows::short,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs,
+    error::what_there_is, id, path, rows::short,
 };
 
 #[derive(Debug)]
@@ -116,14 +116,5 @@ impl Tool for FileDelete {
     fn page(output: &Output, page: &mut Page) {
         let text = format!("Deleted in commit {}", short(&output.commit_sha));
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
-    }
-}
-
-fn what_there_is(path: &str) -> String {
-    match path.rsplit_once('/') {
-        Some((folder, _)) if !folder.contains(char::is_whitespace) => {
-            format!("dir_list path={folder} shows what there is")
-        }
-        _ => "dir_list path=/ shows what there is".to_owned(),
     }
 }

@@ -265,6 +265,9 @@ async fn the_forges_own_refusal_is_a_sentence(cx: Cx) -> Result<()> {
         let start = format!("branch `{branch}` cannot be deleted: ");
         let said = error.message.strip_prefix(&start);
         assert!(said.is_some_and(|said| said.len() > 5), "{error:?}");
+        let advised = error.hint.as_deref().unwrap_or_default();
+        let of_rule = advised.contains("branch_protection_get");
+        assert_eq!(of_rule, branch == "kept", "{error:?}");
         assert!(is_there(&cx, &repo, branch).await?);
     }
     Ok(())

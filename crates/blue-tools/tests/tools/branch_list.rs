@@ -86,6 +86,13 @@ async fn pages_follow_each_other(cx: Cx) -> Result<()> {
         .await?;
     assert_eq!(past["branches"], json!([]));
     assert_eq!(past.get("next_steps"), None);
+    for tool in ["branch_list", "pr_list"] {
+        let last = desk.call(tool, json!({"page": u32::MAX})).await?;
+        assert_eq!(last.get("next_page"), None, "{tool}: {last}");
+    }
+    let head = json!({"page": u32::MAX, "head": "a"});
+    let last = desk.call("pr_list", head).await?;
+    assert_eq!((&last["prs"], last.get("next_page")), (&json!([]), None));
     Ok(())
 }
 

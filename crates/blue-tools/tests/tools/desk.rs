@@ -23,7 +23,7 @@ pub(crate) struct Desk {
     pub(crate) owner: String,
     pub(crate) name: String,
     host: String,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 /// A new user with a repository that has a `README.md`, and that user's tools
@@ -88,8 +88,19 @@ impl Desk {
             owner: repo.id.owner().to_owned(),
             name: repo.id.name().to_owned(),
             host: host.to_string(),
-            _home: home,
+            home,
         }
+    }
+
+    /// The same for somebody who has no token
+    pub(crate) fn without_token(lab: &Lab, repo: &Repo) -> Self {
+        let desk = Self::new(lab, &repo.owner, repo);
+        let path = desk.home.path().join("hosts.yaml");
+        let hosts = std::fs::read_to_string(&path).expect("it was written a moment ago");
+        let lines = hosts.lines().filter(|line| !line.contains("token_file"));
+        let hosts: Vec<&str> = lines.collect();
+        std::fs::write(path, hosts.join("\n")).expect("a file can be written");
+        desk
     }
 
     /// `HOST/OWNER/NAME`, for the command line
@@ -158,6 +169,8 @@ impl Desk {
         nowhere["name"] = json!("no-such-repository");
         let error = self.refused(tool, nowhere).await;
         assert_eq!(error.code, ErrorCode::NotFound, "{error:?}");
+        let said = format!("repository `{}/no-such-repository` not found", self.owner);
+        assert!(error.message.starts_with(&said), "{error:?}");
         let mut odd = good;
         odd["ownr"] = json!("x");
         let error = self.refused(tool, odd).await;

@@ -13,6 +13,7 @@ mod dir_list;
 mod file_delete;
 mod file_read;
 mod file_write_branch;
+mod missing;
 mod names;
 mod pr_create;
 mod pr_list;

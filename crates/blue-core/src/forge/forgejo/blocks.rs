@@ -41,6 +41,8 @@ const WORDS: &[(&str, MergeBlock)] = &[
     ("not possible to fast-forward", MergeBlock::FastForward),
     ("unrelated histories", MergeBlock::Conflict),
     ("is closed", MergeBlock::Closed),
+    // The head: the pull request is closed for it a moment later.
+    ("branch does not exist", MergeBlock::Closed),
 ];
 
 pub(super) fn read(answer: Answer) -> Refusal {
@@ -208,6 +210,11 @@ mod tests {
                 500,
                 "Merge DivergingFastForwardOnly Error: exit status 128",
                 MergeBlock::FastForward,
+            ),
+            (
+                500,
+                "branch does not exist [repo_id: 0 name: gone]",
+                MergeBlock::Closed,
             ),
         ] {
             assert_eq!(reason(status, message), Some(expected), "{message}");

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -126,6 +126,59 @@ async fn a_commit_that_landed_on_a_moved_branch_is_told_as_one_that_exists() {
     for sha in [seen, theirs, mine] {
         assert!(message.contains(&sha), "{message}");
     }
+}
+
+/// The branch that another process makes is on the disk at once, and in the list of branches later
+#[tokio::test]
+async fn a_branch_that_is_not_listed_yet_is_waited_for() {
+    let posts = Arc::new(AtomicUsize::new(0));
+    let (sent, seen) = (posts.clone(), posts.clone());
+    let branch = json!({"name": "topic", "commit": {"id": "a".repeat(40)}});
+    let made = json!({"commit": {"sha": "c".repeat(40), "parents": []}, "files": []});
+    let router = Router::new()
+        .route(
+            "/api/v1/repos/a/b",
+            get(async || {
+                let found = json!({"name": "b", "owner": {"login": "a"}, "full_name": "a/b",
+                    "default_branch": "main", "empty": false});
+                Json(found)
+            }),
+        )
+        .route(
+            "/api/v1/repos/a/b/branches/topic",
+            get(async move || match seen.load(Ordering::SeqCst) {
+                0 | 1 => (StatusCode::NOT_FOUND, Json(json!({"message": "not found"}))),
+                _ => (StatusCode::OK, Json(branch)),
+            }),
+        )
+        .route(
+            "/api/v1/repos/a/b/contents",
+            post(async move || match sent.fetch_add(1, Ordering::SeqCst) {
+                0 | 1 => {
+                    let words = "cannot lock ref 'refs/heads/topic': reference already exists";
+                    (StatusCode::FORBIDDEN, Json(json!({"message": words})))
+                }
+                _ => (StatusCode::CREATED, Json(made)),
+            }),
+        );
+    let opts = CommitOpts {
+        branch: "topic".to_owned(),
+        base: Some("HEAD".to_owned()),
+        message: "m".to_owned(),
+        changes: vec![FileChange::Write {
+            path: "x".to_owned(),
+            content: b"x".to_vec(),
+            expect: Expect::Any,
+        }],
+        expected_head: None,
+    };
+    let made = forge(router).await.commit_files(&repo(), &opts).await;
+    let made = made.unwrap();
+    assert_eq!(
+        (made.sha.as_str(), made.branch_created),
+        (&*"c".repeat(40), false)
+    );
+    assert_eq!(posts.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]

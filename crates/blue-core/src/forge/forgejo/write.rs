@@ -3,6 +3,8 @@
 //! The servers make commits that change nothing, delete without being asked twice, and say "done"
 //! where nothing was done. So what is there now is looked up first, and only real changes are sent.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,9 @@ use crate::forge::{
 /// Paths looked up at once
 const AT_ONCE: usize = 6;
 /// How often a commit is made anew on a branch that others write to
-const REBUILDS: usize = 4;
+const REBUILDS: u32 = 4;
+/// Before that, longer each time: what another wrote is in the server's own list only a while later
+const PAUSE: Duration = Duration::from_millis(400);
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -126,6 +130,18 @@ struct Late {
     error: ForgeError,
 }
 
+/// Another writer was faster; one who made the branch too may not be in the list of branches yet
+fn came_late(place: &Place, error: &ForgeError) -> bool {
+    let moved = matches!(
+        error,
+        ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved { .. },
+            ..
+        }
+    );
+    error.has_moved() || moved && !matches!(place, Place::Branch(_))
+}
+
 impl Forgejo {
     pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         check(opts)?;
@@ -134,7 +150,10 @@ impl Forgejo {
             return Ok(outcome);
         }
         let mut late = None;
-        for _ in 0..REBUILDS {
+        for round in 0..REBUILDS {
+            if round > 0 {
+                tokio::time::sleep(PAUSE * round).await;
+            }
             if let Some(outcome) = self.build(repo, opts, &mut late).await? {
                 return Ok(outcome);
             }
@@ -178,7 +197,7 @@ impl Forgejo {
             return outcome.map(Some);
         }
         match self.send(repo, opts, &place, &operations, files).await {
-            Err(error) if opts.expected_head.is_none() && error.has_moved() => {
+            Err(error) if opts.expected_head.is_none() && came_late(&place, &error) => {
                 *late = Some(Late { operations, error });
                 Ok(None)
             }

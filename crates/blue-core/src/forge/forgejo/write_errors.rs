@@ -41,6 +41,7 @@ enum Meaning {
     NoBranch,
     BadBranch,
     BadPath,
+    LongPath,
     Other,
 }
 
@@ -79,6 +80,16 @@ impl Forgejo {
                 message: "a path leads out of the repository".to_owned(),
                 status: None,
             },
+            Meaning::LongPath => {
+                let lengths = sent.operations.iter().map(|op| op.path.chars().count());
+                let longest = lengths.max().unwrap_or_default();
+                ForgeError::Invalid {
+                    message: format!(
+                        "a path of {longest} characters is longer than this server takes: {message}"
+                    ),
+                    status: None,
+                }
+            }
             // All that the server says is the path.
             Meaning::Other if sent.operations.iter().any(|op| op.path == message) => {
                 ForgeError::Invalid {
@@ -208,8 +219,11 @@ fn meaning(status: u16, message: &str) -> Meaning {
     if has("branch already exists") {
         return Meaning::BranchExists;
     }
-    if has("branchname]: gitrefname") {
+    if has("branchname]: gitrefname") || has("branchname]: maxsize") {
         return Meaning::BadBranch;
+    }
+    if has("path]: maxsize") {
+        return Meaning::LongPath;
     }
     if has("does not exist") && (has("rel_path") || has("path: ")) {
         return Meaning::Stale {
@@ -308,6 +322,8 @@ mod tests {
                 Meaning::BranchExists,
             ),
             (422, "[NewBranchName]: GitRefName", Meaning::BadBranch),
+            (422, "[NewBranchName]: MaxSize", Meaning::BadBranch),
+            (422, "[Path]: MaxSize", Meaning::LongPath),
             (
                 403,
                 "cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; cannot create 'refs/heads/a/b'",

@@ -233,7 +233,7 @@ impl GitHub {
     async fn tree_entries(&self, repo: &RepoId, tree: &str, path: &str) -> Result<Vec<Entry>> {
         let found: WireTree = self
             .get(repo, &["git", "trees", tree])
-            .what(format!("`{path}` of `{repo}`"))
+            .what(format!("`{path}` in `{repo}`"))
             .send()
             .await?
             .json()?;
@@ -284,7 +284,7 @@ impl GitHub {
         self.get(repo, &["contents"])
             .path(path)
             .query_opt("ref", commit)
-            .what(format!("`{path}` of `{repo}`"))
+            .what(format!("`{path}` in `{repo}`"))
     }
 }
 

@@ -153,10 +153,31 @@ impl GitHub {
                     message: format!("the token may not write to `{repo}`"),
                     status,
                 },
+                Err(gone @ ForgeError::NotFound { .. }) => gone,
                 _ => ForgeError::NotFound { host, what, status },
             },
             other => other,
         }
+    }
+
+    /// Make the most of a 404: a missing or private repository, an empty one, or the thing itself
+    async fn missing<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
+        let (host, what, status) = match result {
+            Err(ForgeError::NotFound { host, what, status }) => (host, what, status),
+            other => return other,
+        };
+        // It was there a moment ago, with a commit in it.
+        if self.recent.default_branch(repo).is_some() {
+            return Err(ForgeError::NotFound { host, what, status });
+        }
+        let what = match self.read_repository(repo).await {
+            Ok(found) if found.empty => format!("{what} (the repository is empty)"),
+            Err(gone @ (ForgeError::NotFound { .. } | ForgeError::NotAllowed(_))) => {
+                return Err(gone);
+            }
+            _ => what,
+        };
+        Err(ForgeError::NotFound { host, what, status })
     }
 
     async fn explained<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
@@ -289,7 +310,8 @@ impl Forge for GitHub {
     }
 
     async fn get_branch(&self, repo: &RepoId, name: &str) -> Result<Branch> {
-        Ok(self.wire_branch(repo, name).await?.into())
+        let found = self.wire_branch(repo, name).await;
+        Ok(self.missing(repo, found).await?.into())
     }
 
     async fn create_branch(&self, repo: &RepoId, name: &str, from: &str) -> Result<Branch> {
@@ -312,7 +334,8 @@ impl Forge for GitHub {
     }
 
     async fn get_pr(&self, repo: &RepoId, number: u64) -> Result<PullRequest> {
-        let pr = self.wire_pull(repo, number).await?.into();
+        let found = self.wire_pull(repo, number).await;
+        let pr = self.missing(repo, found).await?.into();
         self.recent.saw_pr(repo, &pr);
         Ok(pr)
     }
@@ -349,7 +372,8 @@ impl Forge for GitHub {
 
     async fn merge_pr(&self, repo: &RepoId, number: u64, opts: &MergeOpts) -> Result<MergeOutcome> {
         let merged = self.merge(repo, number, opts).await;
-        self.new_name(repo, merged).await
+        let merged = self.new_name(repo, merged).await;
+        self.missing(repo, merged).await
     }
 
     async fn pr_is_merged(&self, repo: &RepoId, number: u64) -> Result<bool> {
@@ -389,7 +413,8 @@ impl Forge for GitHub {
     }
 
     async fn resolve(&self, repo: &RepoId, rev: &str) -> Result<Sha> {
-        self.resolve_rev(repo, rev).await
+        let found = self.resolve_rev(repo, rev).await;
+        self.missing(repo, found).await
     }
 
     async fn get_commit(&self, repo: &RepoId, rev: &str) -> Result<Commit> {
@@ -425,11 +450,13 @@ impl Forge for GitHub {
         rev: Option<&str>,
         max_bytes: u64,
     ) -> Result<File> {
-        self.file(repo, path, rev, max_bytes).await
+        let found = self.file(repo, path, rev, max_bytes).await;
+        self.missing(repo, found).await
     }
 
     async fn list_dir(&self, repo: &RepoId, path: &str, rev: Option<&str>) -> Result<Vec<Entry>> {
-        self.dir(repo, path, rev).await
+        let found = self.dir(repo, path, rev).await;
+        self.missing(repo, found).await
     }
 
     async fn commit_files(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
@@ -461,7 +488,8 @@ impl Forge for GitHub {
     }
 
     async fn get_run(&self, repo: &RepoId, id: u64) -> Result<Run> {
-        self.read_run(repo, id).await
+        let found = self.read_run(repo, id).await;
+        self.missing(repo, found).await
     }
 
     async fn list_jobs(&self, repo: &RepoId, run: u64) -> Result<Vec<Job>> {
@@ -482,6 +510,7 @@ impl Forge for GitHub {
 
     async fn create_tag(&self, repo: &RepoId, opts: &TagOpts) -> Result<Tag> {
         let made = self.make_tag(repo, opts).await;
-        self.new_name(repo, made).await
+        let made = self.new_name(repo, made).await;
+        self.missing(repo, made).await
     }
 }

@@ -4,7 +4,11 @@
 
 use serde::Deserialize;
 
-use super::{GitHub, PAGE_LIMIT, branches::WireBranch, wire};
+use super::{
+    GitHub, PAGE_LIMIT,
+    branches::{WireBranch, is_ref_name},
+    wire,
+};
 use crate::forge::{
     ForgeError, Result,
     model::{Protection, RepoId},
@@ -94,6 +98,10 @@ pub(super) enum ClassicRule {
 
 impl GitHub {
     pub(super) async fn read_protection(&self, repo: &RepoId, branch: &str) -> Result<Protection> {
+        if !is_ref_name(branch) {
+            let what = format!("branch `{branch}` of `{repo}`");
+            return Err(self.not_found(what).answered(None));
+        }
         let (summary, rules) =
             tokio::join!(self.wire_branch(repo, branch), self.rules(repo, branch));
         let rules = rules?;

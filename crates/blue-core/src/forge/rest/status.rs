@@ -4,7 +4,7 @@
 //! may wait for their end ([`crate::http::HttpError::RateLimited`]).
 
 use super::Answer;
-use crate::forge::{ConflictKind, ForgeError};
+use crate::forge::{ConflictKind, ForgeError, error::WITHOUT_TOKEN};
 
 pub(super) fn error_of(answer: &Answer) -> ForgeError {
     let host = answer.host.clone();
@@ -23,7 +23,7 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
         },
         404 | 410 => ForgeError::NotFound {
             host,
-            what: answer.what.clone(),
+            what: asked_for(answer),
             status: Some(status),
         },
         409 => ForgeError::Conflict {
@@ -45,5 +45,15 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             status,
             message,
         },
+    }
+}
+
+/// What is private is not there for those who have no token
+fn asked_for(answer: &Answer) -> String {
+    let what = &answer.what;
+    if answer.secret.is_none() && what.starts_with("repository `") {
+        format!("{what} ({WITHOUT_TOKEN})")
+    } else {
+        what.clone()
     }
 }

@@ -150,6 +150,14 @@ fn each_status_becomes_its_error() {
     assert_eq!(no_token.to_string(), "git.example.org wants a token: m");
     assert!(matches!(error(403, "m"), ForgeError::Forbidden { message, .. } if message == "m"));
     assert!(matches!(error(404, "m"), ForgeError::NotFound { what, .. } if what == "it"));
+    let mut gone = Answer::for_test(404, "");
+    gone.what = "repository `a/b`".to_owned();
+    let said = status::error_of(&gone).to_string();
+    let unseen = "repository `a/b` (asked without a token) not found on git.example.org";
+    assert_eq!(said, unseen);
+    gone.secret = Some(Secret::new("t"));
+    let said = status::error_of(&gone).to_string();
+    assert_eq!(said, "repository `a/b` not found on git.example.org");
     assert!(matches!(
         error(409, "m"),
         ForgeError::Conflict {

@@ -180,8 +180,13 @@ fn explained(error: ForgeError, head: &str) -> ToolError {
     let error = ToolError::from(error);
     if missing && error.message.contains(&format!("`{head}`")) {
         return error.with_hint(
-            "the branch must be on the forge: push it, or write to it with file_write_branch",
+            "the branch must be on the forge: push it, or write to it with file_write_branch; of a \
+             fork give `owner:branch`",
         );
+    }
+    // GitHub's words for a branch of this very repository, when the caller may not write to it.
+    if error.message.contains("must be a collaborator") {
+        return error.with_hint("to merge a branch of a fork, give `owner:branch` as `head`");
     }
     if error.message.starts_with("nothing to merge") {
         return error.with_hint("commit to the branch first, for example with file_write_branch");

@@ -25,8 +25,8 @@ it prints exactly the object that an agent gets). Lists of objects have options 
 - A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
   listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message; where it
   only says `not found`, the message says what was not found.
-- An unknown argument is refused by name. A number may be sent as a text, and `number` is accepted for
-  `index`.
+- An unknown argument is refused by name. A number may be sent as a text, `number` is accepted for `index`,
+  and `owner/name` for `name`.
 - `--read-only` refuses every tool that is not listed as *reads*. `--allow` and `BLUE_ALLOW` say whose
   repositories may be touched. On the command line, a tool that *destroys*, and `--delete`, ask for
   confirmation first, or need `--yes`.

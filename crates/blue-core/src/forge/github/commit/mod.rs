@@ -7,6 +7,8 @@ mod first;
 mod plan;
 pub(super) mod tree;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -24,7 +26,9 @@ use plan::Plan;
 use tree::Present;
 
 /// How often a commit is built anew on a branch that others write to
-const REBUILDS: usize = 4;
+const REBUILDS: u32 = 4;
+/// Before that, longer each time, so that writers get out of each other's way
+const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Serialize)]
 struct NewCommit<'a> {
@@ -92,7 +96,10 @@ impl GitHub {
             }
         }
         let mut late = None;
-        for _ in 0..REBUILDS {
+        for round in 0..REBUILDS {
+            if round > 0 {
+                tokio::time::sleep(PAUSE * round).await;
+            }
             if let Some(outcome) = self.build(repo, opts, false, &mut late).await? {
                 return Ok(outcome);
             }

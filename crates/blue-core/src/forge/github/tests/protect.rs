@@ -146,3 +146,13 @@ async fn a_rule_without_approvals_may_still_refuse_a_push() {
         assert_eq!(ruled(json!([]), Some(checks)).await, bound);
     }
 }
+
+#[tokio::test]
+async fn what_is_no_name_is_no_branch_and_not_asked_for() {
+    let fake = Fake::start().await;
+    for odd in [".", "..", "", "a b"] {
+        let error = github(&fake).protection(&repo(), odd).await.unwrap_err();
+        assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+    }
+    assert_eq!(fake.calls(), [""; 0]);
+}

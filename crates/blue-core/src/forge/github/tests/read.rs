@@ -226,3 +226,34 @@ async fn a_wrong_answer_names_the_field() {
     };
     assert_eq!(source.path(), "commit.sha");
 }
+
+#[tokio::test]
+async fn what_is_missing_is_the_thing_or_all_of_the_repository() {
+    let asked = "GET /repos/o/r";
+    let read = async |fake: &Fake| {
+        let pr = "GET /repos/o/r/pulls/7";
+        fake.on(pr, [message(404, "Not Found")]);
+        github(fake)
+            .get_pr(&repo(), 7)
+            .await
+            .unwrap_err()
+            .to_string()
+    };
+    let fake = Fake::start().await;
+    fake.on(asked, [message(404, "Not Found")]);
+    let said = read(&fake).await;
+    assert!(said.starts_with("repository `o/r` "), "{said}");
+    let found = json!({"name": "r", "owner": {"login": "o"}, "default_branch": "main", "size": 1});
+    let fake = Fake::start().await;
+    fake.json(asked, &found);
+    let said = read(&fake).await;
+    assert!(said.starts_with("pull request #7 of `o/r` not "), "{said}");
+    // Known to be there, it is not asked for.
+    let fake = Fake::start().await;
+    fake.json(asked, &found);
+    fake.on("GET /repos/o/r/pulls/7", [message(404, "Not Found")]);
+    let forge = github(&fake);
+    forge.repository(&repo()).await.unwrap();
+    forge.get_pr(&repo(), 7).await.unwrap_err();
+    assert_eq!(fake.calls().len(), 2, "{:?}", fake.calls());
+}
