@@ -1,5 +1,7 @@
 //! Arguments that many tools share
 
+use std::num::ParseIntError;
+
 use blue_core::forge::{
     git_url::GitUrl,
     model::{Host, Page},
@@ -113,6 +115,11 @@ pub(crate) const LONGEST_WAIT: u32 = 300;
 
 /// Most rows in one answer; no forge gives more in one page
 const MOST_ROWS: u32 = 100;
+
+/// Number of a pull request on the command line, also as pages show it: `#12`
+pub(crate) fn number(typed: &str) -> Result<u64, ParseIntError> {
+    typed.strip_prefix('#').unwrap_or(typed).parse()
+}
 
 /// `--page` on the command line
 pub(crate) fn page(typed: &str) -> Result<u32, String> {

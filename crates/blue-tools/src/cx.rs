@@ -174,17 +174,21 @@ impl Cx {
     }
 
     /// What was piped in, for `-` on the command line
-    pub fn piped(&self) -> Result<Vec<u8>, ToolError> {
+    pub async fn piped(&self) -> Result<Vec<u8>, ToolError> {
         let nothing =
             || ToolError::new(ErrorCode::Usage, "`-` reads stdin, and there is none here");
-        self.piped.as_ref().ok_or_else(nothing)?().map_err(|source| {
+        let piped = self.piped.clone().ok_or_else(nothing)?;
+        // Whoever types takes their time; meanwhile the call can still be given up.
+        let read = tokio::task::spawn_blocking(move || piped()).await;
+        let read = read.unwrap_or_else(|error| Err(error.into()));
+        read.map_err(|source| {
             ToolError::new(ErrorCode::Io, "could not read stdin").with_source(source)
         })
     }
 
     /// The same, where it must be a text
-    pub fn piped_text(&self) -> Result<String, ToolError> {
-        String::from_utf8(self.piped()?).map_err(|source| {
+    pub async fn piped_text(&self) -> Result<String, ToolError> {
+        String::from_utf8(self.piped().await?).map_err(|source| {
             ToolError::new(ErrorCode::Usage, "stdin is not a text in UTF-8").with_source(source)
         })
     }

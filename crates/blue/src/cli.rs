@@ -14,6 +14,7 @@ use terminal_size::{Width, terminal_size};
 use crate::{
     commands::{self, Brief, Call},
     env::{self, Env, Group},
+    render::folded,
     version::LINE,
 };
 
@@ -82,11 +83,18 @@ pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     }
 }
 
-/// `blue help` without `--json`, which it would take for a command: whoever prints looks for it
+/// `blue help` or `blue pr help` without `--json`, which it would take for a command: whoever prints
+/// looks for it
 fn help_alone(argv: &[OsString]) -> Option<Vec<OsString>> {
-    let is_help = argv.get(1).is_some_and(|word| word == "help");
+    let at = argv.iter().position(|word| word == "help")?;
+    let mut here = command();
+    here.build();
+    for word in &argv[1..at] {
+        here = here.find_subcommand(word)?.clone();
+    }
+    // Elsewhere it may well be the name of a file.
     let without = argv.iter().filter(|word| *word != "--json").cloned();
-    is_help.then(|| without.collect())
+    here.has_subcommands().then(|| without.collect())
 }
 
 /// The option that nobody knows, without its dashes
@@ -141,7 +149,19 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
         .filter(|tip| !tip.starts_with("to pass "))
         .map(str::to_owned)
         .collect();
-    hints.push(format!("see `{} --help`", called(argv)));
+    let called = called(argv);
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && called == "blue"
+    {
+        let below = below(word);
+        match &below[..] {
+            [] => {}
+            // What sounds alike is not what was meant.
+            [one] => hints = vec![format!("there is {one}")],
+            several => hints = vec![format!("there are {}", several.join(", "))],
+        }
+    }
+    hints.push(format!("see `{called} --help`"));
     ToolError::new(ErrorCode::Usage, message).with_hint(hints.join("; "))
 }
 
@@ -157,6 +177,28 @@ fn called(argv: &[OsString]) -> String {
         }
     }
     path.join(" ")
+}
+
+/// The commands that a verb or the name of a tool may mean: `merge` and `pr_merge` are `blue pr merge`
+fn below(word: &str) -> Vec<String> {
+    let word = word.replace('_', "-");
+    let word = word.strip_prefix("blue-").unwrap_or(&word);
+    let mut root = command();
+    root.build();
+    let mut found = Vec::new();
+    for noun in root
+        .get_subcommands()
+        .filter(|noun| noun.get_name() != "help")
+    {
+        for verb in noun.get_subcommands() {
+            let (noun, verb_name) = (noun.get_name(), verb.get_name());
+            let mut names = std::iter::once(verb_name).chain(verb.get_all_aliases());
+            if names.any(|name| word == name || word == format!("{noun}-{name}")) {
+                found.push(format!("`blue {noun} {verb_name}`"));
+            }
+        }
+    }
+    found
 }
 
 /// The whole tree of commands with its help
@@ -253,21 +295,6 @@ fn variables(path: &str, columns: usize) -> String {
         text.push('\n');
     }
     text.trim_end().to_owned()
-}
-
-/// Lines of at most so many columns
-fn folded(text: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn under(path: &str, command: &str) -> bool {

@@ -140,7 +140,11 @@ impl Tool for DirList {
                 Cell::new(short(&entry.sha), Style::Dim),
             ]
         });
-        page.table(&["NAME", "TYPE", "SIZE", "BLOB"], rows.collect());
+        if output.entries.is_empty() {
+            page.line("no files here", Style::Dim);
+        } else {
+            page.table(&["NAME", "TYPE", "SIZE", "BLOB"], rows.collect());
+        }
         if let Some(total) = output.total {
             let shown = output.entries.len();
             page.line(&format!("{shown} of {total} entries"), Style::Dim);

@@ -7,7 +7,11 @@ use blue_core::forge::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, id};
+use crate::{
+    Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError,
+    args::{self, RepoArgs},
+    id,
+};
 
 #[derive(Debug)]
 pub struct PrMerge;
@@ -22,7 +26,7 @@ pub struct Input {
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Number of the pull request
-    #[arg(value_name = "NUMBER")]
+    #[arg(value_name = "NUMBER", value_parser = args::number)]
     #[schemars(description = "")]
     pub index: u64,
     /// How its commits reach the base branch

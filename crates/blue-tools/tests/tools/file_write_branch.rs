@@ -535,6 +535,7 @@ async fn a_person_writes_local_files(cx: Cx) -> Result<()> {
     assert_eq!(cx.lab.raw(&repo, "topic", "c.txt").await?, b"c");
     for (rest, code) in [
         (&["c.txt"][..], ErrorCode::Usage),
+        (&[], ErrorCode::Usage),
         (&["--file", "x"], ErrorCode::Usage),
         (&["c.txt", "--from", "no-such-file"], ErrorCode::Io),
         (&["c.txt", "--from", "-"], ErrorCode::Usage),

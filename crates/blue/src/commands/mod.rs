@@ -11,12 +11,16 @@ mod up;
 
 use std::io;
 
-use blue_tools::{ErrorCode, ToolError};
+use blue_tools::{Effect, ErrorCode, ToolError};
 use clap::{ArgMatches, Args as _, FromArgMatches, Subcommand};
 
 pub(crate) use tools::{by_name, limits_after};
 
-use crate::{env::Env, render::Screen, telemetry::Unasked};
+use crate::{
+    env::Env,
+    render::{News, Screen},
+    telemetry::Unasked,
+};
 
 /// Every command with a file of its own, in the order `--help` shows them
 #[derive(Debug, clap::Subcommand)]
@@ -126,6 +130,28 @@ impl Subcommand for Brief {
 pub(crate) struct Cx {
     pub(crate) env: Env,
     pub(crate) screen: Screen,
+}
+
+impl Cx {
+    /// Wait for what a forge is asked; Ctrl-C ends it
+    async fn wait<T>(
+        &self,
+        call: impl Future<Output = T>,
+        news: &News,
+        effect: Effect,
+    ) -> Result<T, Stop> {
+        tokio::select! {
+            // First: it may have ended what is piped in too, and half a text is not to be sent.
+            biased;
+            asked = tokio::signal::ctrl_c() => {
+                asked.map_err(Stop::Output)?;
+                let effect = if news.reads() { Effect::Read } else { effect };
+                self.screen.interrupted(effect).map_err(Stop::Output)?;
+                Err(Stop::Exit(130))
+            }
+            answer = self.screen.wait(call, news) => Ok(answer),
+        }
+    }
 }
 
 /// Why a command did not end well

@@ -7,6 +7,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 /// A column is not cut below this
 const NARROWEST: usize = 6;
+/// A value beside its name is not folded below this
+const NARROWEST_TEXT: usize = 20;
 const GAP: usize = 2;
 
 /// How a page is to look
@@ -70,14 +72,38 @@ impl Look {
 
 fn two_columns(fields: &[(String, Cell)], look: Look) -> String {
     let widest = fields.iter().map(|(name, _)| name.width()).max();
-    let lines = fields.iter().map(|(name, cell)| {
-        let gap = " ".repeat(widest.unwrap_or(0) - name.width() + GAP);
-        let name = paint(name, Style::Dim, look.colour);
-        format!("{name}{gap}{}", look.cell(cell))
-            .trim_end()
-            .to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    let indent = widest.unwrap_or(0) + GAP;
+    let room = look.width.map(|width| width.saturating_sub(indent));
+    // Where too little is left the terminal does it better.
+    let room = room.filter(|room| *room >= NARROWEST_TEXT);
+    let mut lines = Vec::new();
+    for (name, cell) in fields {
+        let mut start = paint(name, Style::Dim, look.colour) + &" ".repeat(indent - name.width());
+        for text in folded(&cell.text, room.unwrap_or(usize::MAX)) {
+            let part = Cell {
+                text,
+                ..cell.clone()
+            };
+            lines.push((start + &look.cell(&part)).trim_end().to_owned());
+            start = " ".repeat(indent);
+        }
+    }
+    lines.join("\n")
+}
+
+/// Lines of at most so many columns, broken between words
+pub(crate) fn folded(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.width().saturating_add(1 + word.width()) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Each column as wide as it needs, or as the terminal lets it
@@ -208,6 +234,36 @@ mod tests {
         }
         // Too narrow for any table: it stays readable rather than fitting.
         assert!(at(Some(5)).contains("Short"));
+    }
+
+    #[test]
+    fn a_value_hangs_beside_its_name() {
+        let mut page = Page::default();
+        page.fields(&[
+            ("State", Cell::from("open")),
+            (
+                "Workflow",
+                Cell::from("feature branch: `main` is protected"),
+            ),
+        ]);
+        let at = |width| {
+            laid_out(
+                &page,
+                Look {
+                    width,
+                    ..Look::default()
+                },
+            )
+        };
+        insta::assert_snapshot!(at(Some(36)), @r"
+        State     open
+        Workflow  feature branch: `main` is
+                  protected
+        ");
+        let whole = "State     open\nWorkflow  feature branch: `main` is protected\n";
+        assert_eq!(at(None), whole);
+        assert_eq!(at(Some(45)), whole);
+        assert_eq!(at(Some(20)), whole, "nothing can be read in ten columns");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::{
 use blue_core::text::clean_line;
 use blue_tools::{Answer, Effect, ErrorCode, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
+pub(crate) use layout::folded;
 use layout::{Look, laid_out, paint};
 use serde::Serialize;
 pub(crate) use steps::{Known, quoted, typed};

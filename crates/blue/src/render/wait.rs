@@ -6,7 +6,7 @@ use std::{
     future::Future,
     io::{self, Write as _},
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -19,20 +19,41 @@ const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 const PATIENCE: Duration = Duration::from_millis(400);
 const FRAME: Duration = Duration::from_millis(100);
 
-/// The last thing a call said about itself
+/// What is known of a call that runs
 #[derive(Debug, Clone, Default)]
-pub(crate) struct News(Arc<Mutex<Option<Progress>>>);
+pub(crate) struct News(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last thing it said about itself
+    last: Option<Progress>,
+    reads: bool,
+}
 
 impl News {
     pub(crate) fn tell(&self, progress: Progress) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        self.state().last = Some(progress);
+    }
+
+    /// Read what somebody types or pipes in: nobody waits for the forge then
+    pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.state().reads = true;
+        let done = read();
+        self.state().reads = false;
+        done
+    }
+
+    /// Whether it still reads what it is to do
+    pub(crate) fn reads(&self) -> bool {
+        self.state().reads
     }
 
     fn last(&self) -> Option<Progress> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.state().last.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -45,7 +66,7 @@ pub(super) async fn watch<T>(
     let Some(width) = width else {
         return call.await;
     };
-    let started = Instant::now();
+    let mut started = Instant::now();
     let mut line = Line::default();
     let mut ticks = interval_at(started + PATIENCE, FRAME);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -53,7 +74,11 @@ pub(super) async fn watch<T>(
     loop {
         tokio::select! {
             done = &mut call => return done,
-            now = ticks.tick() => line.draw(&text(now - started, news.last().as_ref(), width)),
+            now = ticks.tick() => {
+                if let Some(waited) = waited(&mut started, now, news) {
+                    line.draw(&text(waited, news.last().as_ref(), width));
+                }
+            }
         }
     }
 }
@@ -78,6 +103,14 @@ impl Drop for Line {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
         }
     }
+}
+
+/// How long the forge has been waited for, once somebody could wonder
+fn waited(started: &mut Instant, now: Instant, news: &News) -> Option<Duration> {
+    if news.reads() {
+        *started = now;
+    }
+    Some(now - *started).filter(|waited| *waited >= PATIENCE)
 }
 
 fn text(waited: Duration, news: Option<&Progress>, width: usize) -> String {
@@ -111,6 +144,19 @@ mod tests {
             "⠋ 2 of 5 checks are done (12 s)"
         );
         assert_eq!(at(12_000, Some(&news), 20), "⠋ 2 of 5 ch… (12 s)");
+    }
+
+    #[test]
+    fn who_types_does_not_wait_for_the_forge() {
+        let news = News::default();
+        let begin = Instant::now();
+        let mut started = begin;
+        let mut after = |millis| waited(&mut started, begin + Duration::from_millis(millis), &news);
+        assert_eq!(after(300), None, "nobody wonders yet");
+        assert_eq!(after(500), Some(Duration::from_millis(500)));
+        news.while_reading(|| assert_eq!(after(9_000), None));
+        assert_eq!(after(9_100), None);
+        assert_eq!(after(9_400), Some(Duration::from_millis(400)));
     }
 
     #[tokio::test]

@@ -169,7 +169,8 @@ impl Tool for FileRead {
 
     fn page(output: &Output, page: &mut Page) {
         if output.encoding.is_some() {
-            let text = format!("{}: binary, {} bytes", output.path, output.size);
+            let (path, size) = (&output.path, output.size);
+            let text = format!("{path}: binary, {size} bytes; redirect the output to get them");
             page.line(&text, Style::Dim);
             return;
         }

@@ -52,6 +52,10 @@ pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolErr
             ..FileArg::default()
         });
     }
+    if input.files.is_empty() {
+        return Err(usage("no file was named".to_owned())
+            .with_hint("name one to write, or use `--file`, `--delete` or `--rename`"));
+    }
     Ok(input)
 }
 
@@ -89,7 +93,7 @@ async fn edits(cx: &Cx, input: &mut Input) -> Result<Vec<Edit>, ToolError> {
     let mut edits = Vec::new();
     if let Some(file) = input.edits_from.take() {
         let text = match file.as_str() {
-            "-" => cx.piped()?,
+            "-" => cx.piped().await?,
             local => bytes_of(cx, local).await?,
         };
         edits = serde_json::from_slice(&text).map_err(|source| {
@@ -114,7 +118,7 @@ async fn bytes_of(cx: &Cx, local: &str) -> Result<Vec<u8>, ToolError> {
 
 async fn local_file(cx: &Cx, local: &str) -> Result<FileArg, ToolError> {
     let bytes = match local {
-        "-" => cx.piped()?,
+        "-" => cx.piped().await?,
         file => bytes_of(cx, file).await?,
     };
     Ok(match String::from_utf8(bytes) {

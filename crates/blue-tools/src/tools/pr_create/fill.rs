@@ -15,7 +15,7 @@ pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolErr
     };
     let file = input.body_file.take();
     if file.as_deref() == Some("-") || input.body.as_deref() == Some("-") {
-        input.body = Some(cx.piped_text()?);
+        input.body = Some(cx.piped_text().await?);
     } else if let Some(file) = file {
         let path = cx.cwd().join(&file);
         let text = std::fs::read_to_string(path).map_err(|source| {

@@ -38,7 +38,7 @@ pub struct Input {
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Number of the pull request
-    #[arg(value_name = "NUMBER")]
+    #[arg(value_name = "NUMBER", value_parser = args::number)]
     #[schemars(description = "")]
     pub index: u64,
     /// Seconds to wait while the forge computes mergeability, at most 300 [default: 15]

@@ -38,7 +38,7 @@ pub struct Input {
     #[schemars(description = "")]
     pub sha: Option<String>,
     /// Pull request, at its head commit
-    #[arg(long, visible_alias = "pr", value_name = "NUMBER", conflicts_with_all = ["branch", "sha"])]
+    #[arg(long, visible_alias = "pr", value_name = "NUMBER", value_parser = args::number, conflicts_with_all = ["branch", "sha"])]
     #[schemars(description = "")]
     pub index: Option<u64>,
     /// A single run

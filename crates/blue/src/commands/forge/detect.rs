@@ -39,9 +39,10 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
             let path = blue_core::text::clean_line(url);
             return Err(GitUrlError::NotRepository { path }.into());
         }
-        forges.detect_url(url).await?
+        super::ask(cx, Box::pin(forges.detect_url(url))).await??
     } else {
-        let here = forges.detect_here(args.remote.as_deref()).await?;
+        let here = Box::pin(forges.detect_here(args.remote.as_deref()));
+        let here = super::ask(cx, here).await??;
         cx.screen.notes(&here.notices).map_err(Stop::Output)?;
         here.found
     };

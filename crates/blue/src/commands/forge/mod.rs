@@ -11,9 +11,10 @@ use blue_core::{
     clock::SystemClock,
     forge::open::{Forges, Settings},
 };
-use blue_tools::ToolError;
+use blue_tools::{Effect, ToolError};
 
 use super::{Cx, Stop};
+use crate::render::News;
 
 /// Inspect the forge of a repository and the tokens for it
 #[derive(Debug, clap::Subcommand)]
@@ -31,6 +32,11 @@ pub(crate) async fn run(cx: &Cx, command: Command) -> Result<(), Stop> {
         Command::Hosts(args) => hosts::run(cx, args),
         Command::Trust(args) => trust::run(cx, args).await,
     }
+}
+
+/// Wait for an answer that changes nothing
+async fn ask<T>(cx: &Cx, call: impl Future<Output = T>) -> Result<T, Stop> {
+    cx.wait(call, &News::default(), Effect::Read).await
 }
 
 /// Forges as seen from the working directory

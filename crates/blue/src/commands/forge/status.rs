@@ -83,9 +83,10 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     };
     let mut settings = cx.env.forges()?;
     settings.http.timeout = PATIENCE;
-    let survey = super::forges_with(cx, settings).survey(&ask).await?;
+    let forges = super::forges_with(cx, settings);
+    let survey = super::ask(cx, Box::pin(forges.survey(&ask))).await??;
     cx.screen.notes(&survey.notices).map_err(Stop::Output)?;
-    let status = Status::ask(survey).await;
+    let status = super::ask(cx, Box::pin(Status::ask(survey))).await?;
     cx.screen.show(&status).map_err(Stop::Output)?;
     let codes = || status.problems.iter().map(|problem| problem.kind);
     // A setting that is wrong outdoes what follows from it.

@@ -69,7 +69,9 @@ impl Running {
         // Before the port is open: a signal that comes early must not kill a half-made sandbox.
         let asked = Asked::listen()?;
         let public = !config.listen.ip().is_loopback();
-        let sandbox = Sandbox::start(config).await.map_err(not_started)?;
+        let kept = config.dir.is_some();
+        let started = Sandbox::start(config).await;
+        let sandbox = started.map_err(|error| not_started(error, kept))?;
         if public {
             let text = "anyone who can reach this machine can reach the sandbox, and change everything \
                         in it with the tokens below";
@@ -94,7 +96,7 @@ impl Running {
     }
 }
 
-fn not_started(error: Error) -> ToolError {
+fn not_started(error: Error, kept: bool) -> ToolError {
     let hint = match &error {
         Error::Dir { .. } => Some("choose a folder that you may write to with `--dir`"),
         Error::Temporary(_) => Some("set `TMPDIR` to a folder that you may write to"),
@@ -102,6 +104,10 @@ fn not_started(error: Error) -> ToolError {
         Error::InUse(_) => Some("stop it, or choose another folder with `--dir`"),
         Error::Listen { .. } => {
             Some("choose another address with `--listen`; port 0 is any free one")
+        }
+        // Nothing was in a temporary one before: it is full, or cannot hold what is put there.
+        Error::Store(_) | Error::Recovery(_) if !kept => {
+            Some("set `TMPDIR` to a folder with more room")
         }
         Error::Store(_) | Error::Recovery(_) => Some("a folder of its own is best: `--dir`"),
         Error::Seed(_) => None,

@@ -18,11 +18,11 @@ use crate::render::{Known, News, Screen};
 pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     let Call { tool, args, limits } = call;
     let news = News::default();
-    let told = news.clone();
+    let (told, reader) = (news.clone(), news.clone());
     let screen = cx.screen;
     let tools = open(cx, &limits, true)?
         .raw(cx.screen.takes_bytes())
-        .with_piped(move || piped(screen))
+        .with_piped(move || reader.while_reading(|| piped(screen)))
         .on_progress(move |progress| told.tell(progress));
     // What is refused anyway is not asked about.
     if consent::is_needed(tool, &args) && !limits.read_only && !limits.yes {
@@ -32,14 +32,8 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
             other => other,
         })?;
     }
-    let answer = tokio::select! {
-        answer = cx.screen.wait(tool.call_args(&tools, &args), &news) => answer,
-        asked = tokio::signal::ctrl_c() => {
-            asked.map_err(Stop::Output)?;
-            cx.screen.interrupted(tool.effect()).map_err(Stop::Output)?;
-            return Err(Stop::Exit(130));
-        }
-    };
+    let call = tool.call_args(&tools, &args);
+    let answer = cx.wait(call, &news, tool.effect()).await?;
     cx.screen
         .notes(&tools.take_notices())
         .map_err(Stop::Output)?;

@@ -39,14 +39,12 @@ impl Server {
 
     /// The name comes first: `-e` takes every word up to the next option
     fn claude_code(&self) -> String {
-        let env = self.env().map(|(name, value)| format!("-e {name}={value}"));
+        let env = self.pairs().map(|pair| format!("-e {pair}"));
         self.after_dashes("claude mcp add blue", &env)
     }
 
     fn codex(&self) -> String {
-        let env = self
-            .env()
-            .map(|(name, value)| format!("--env {name}={value}"));
+        let env = self.pairs().map(|pair| format!("--env {pair}"));
         self.after_dashes("codex mcp add blue", &env)
     }
 
@@ -77,6 +75,11 @@ impl Server {
 
     fn after_dashes(&self, add: &str, env: &[String]) -> String {
         format!("{add} {} -- {} mcp", env.join(" "), quoted(&self.program))
+    }
+
+    fn pairs(&self) -> [String; 2] {
+        self.env()
+            .map(|(name, value)| quoted(&format!("{name}={value}")))
     }
 
     fn env(&self) -> [(&'static str, &str); 2] {

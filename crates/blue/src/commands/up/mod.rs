@@ -13,7 +13,7 @@ use super::{
     broker::Beside,
     sandbox::{Listen, Ready, Running},
 };
-use crate::render::{Page, Report, Style};
+use crate::render::{Page, Report, Style, quoted};
 
 /// Start a demo forge with a broker in front of it; nothing to configure
 ///
@@ -122,6 +122,7 @@ impl Report for Up {
             token,
             program,
         } = self;
+        let program = quoted(program);
         page.line(&format!("A forge runs at {}", ready.url), Style::Bold)
             .line(
                 "Open it in a browser, and sign in as one of these:",
@@ -131,13 +132,14 @@ impl Report for Up {
         ready.show_users(page);
         page.blank()
             .line("Try next, in another terminal:", Style::Plain)
+            // The names that win over all others: who tries this may have a forge already.
             .code(&format!(
-                "export GITEA_URL={} GITEA_TOKEN={token}",
-                ready.url
+                "export FORGEJO_URL={} FORGEJO_TOKEN={token}",
+                quoted(&ready.url)
             ))
             .code(&format!(
-                "git clone {}/acme/storefront.git && cd storefront",
-                ready.url
+                "git clone {} && cd storefront",
+                quoted(&format!("{}/acme/storefront.git", ready.url))
             ))
             .code(&format!("{program} repo status"))
             .code(&format!("{program} pr verify 1"));
@@ -164,5 +166,48 @@ impl Report for Up {
         }
         page.blank()
             .line("Ctrl-C stops it; nothing is kept.", Style::Dim);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blue_tools::page::Block;
+
+    use super::*;
+
+    #[test]
+    fn what_to_try_can_be_pasted_wherever_the_program_is() {
+        let url = "http://[::1]:3000".to_owned();
+        let server = Server {
+            program: "/opt/my tools/blue".to_owned(),
+            url: url.clone(),
+            token: "b0b".to_owned(),
+        };
+        let up = Up {
+            ready: Ready {
+                url,
+                gitea_api: String::new(),
+                github_api: String::new(),
+                users: Vec::new(),
+            },
+            mcp_url: None,
+            add_to: server.lines(),
+            token: server.token,
+            program: server.program,
+        };
+        let mut page = Page::default();
+        up.page(&mut page);
+        let lines = page.blocks.iter().filter_map(|block| match block {
+            Block::Code(line) => Some(line.as_str()),
+            _ => None,
+        });
+        let lines: Vec<_> = lines.take(5).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        export FORGEJO_URL='http://[::1]:3000' FORGEJO_TOKEN=b0b
+        git clone 'http://[::1]:3000/acme/storefront.git' && cd storefront
+        '/opt/my tools/blue' repo status
+        '/opt/my tools/blue' pr verify 1
+        claude mcp add blue -e 'FORGEJO_URL=http://[::1]:3000' -e FORGEJO_TOKEN=b0b -- '/opt/my tools/blue' mcp
+        ");
     }
 }

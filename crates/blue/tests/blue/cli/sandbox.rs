@@ -275,15 +275,18 @@ fn up_says_what_to_try() {
         .collect();
     let token = page
         .iter()
-        .find_map(|line| line.split("GITEA_TOKEN=").nth(1))
+        .find_map(|line| line.split("FORGEJO_TOKEN=").nth(1))
         .unwrap()
         .to_owned();
     let url = page[0].split_whitespace().last().unwrap().to_owned();
     let clone = page.iter().find(|line| line.contains("git clone")).unwrap();
     let remote = clone.split_whitespace().nth(2).unwrap();
-    // The lines work as they stand.
+    // The lines work as they stand, also for who has another forge.
     git(blue.home(), &["clone", "-q", remote, "demo"]);
-    let blue = blue.var("GITEA_URL", &url).var("GITEA_TOKEN", &token);
+    let blue = blue
+        .var("GITEA_TOKEN", "of another forge")
+        .var("FORGEJO_URL", &url)
+        .var("FORGEJO_TOKEN", &token);
     let status = blue
         .run(&["-C", "demo", "forge", "status", "--json"])
         .success()

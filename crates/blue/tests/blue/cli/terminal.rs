@@ -1,9 +1,10 @@
 //! What a person sees on a terminal; `script` from util-linux plays one
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{Read, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -169,9 +170,63 @@ fn who_types_a_text_is_told_how_it_ends() {
     assert!(text.contains("exit 1"), "{text}");
 }
 
+/// Wait until it shows this; what it has shown so far
+fn seen(stdout: &mut impl Read, text: &str) -> String {
+    let mut seen = String::new();
+    let mut bytes = [0; 64];
+    while !seen.contains(text) {
+        let read = stdout.read(&mut bytes).unwrap();
+        assert!(read > 0, "ended too early: {seen:?}");
+        seen += &String::from_utf8_lossy(&bytes[..read]);
+    }
+    seen
+}
+
+#[test]
+fn ctrl_c_ends_a_text_that_is_typed() {
+    let (blue, _running) = alice();
+    let program = env!("CARGO_BIN_EXE_blue");
+    for command in [
+        "pr create --title T --head euros --body -",
+        "file write half.md -b euros --from -",
+    ] {
+        let mut child = terminal(
+            &blue,
+            &format!("exec '{program}' {command} -R acme/storefront"),
+        );
+        let mut stdout = child.stdout.take().unwrap();
+        seen(&mut stdout, "type the text");
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"half of it\n\x03").unwrap();
+        let late = Instant::now() + Duration::from_secs(20);
+        let code = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status.code();
+            }
+            if Instant::now() > late {
+                child.kill().unwrap();
+                panic!("{command}: Ctrl-C did not end it");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(code, Some(130), "{command}: {rest}");
+        assert!(
+            plain(&rest).contains("warning: interrupted\r\n"),
+            "{rest:?}"
+        );
+    }
+    let files = ["dir", "list", "--ref", "euros", "-R", "acme/storefront"];
+    assert!(!blue.run(&files).success().stdout.contains("half.md"));
+}
+
 #[test]
 fn a_wait_shows_a_sign_of_life_that_goes_away() {
-    let (blue, _running) = slow(1500);
+    let (blue, running) = slow(1500);
+    order(&running, &json!({"path": "*/version*", "delay_ms": 1500}));
+    let text = shown(&blue, 80, "forge status", "");
+    assert!(text.contains("waiting for the forge"), "{text:?}");
     let text = shown(&blue, 80, "branch list -R acme/storefront", "");
     let (before, after) = text.rsplit_once("\r\x1b[K").unwrap();
     assert!(before.contains("waiting for the forge"), "{text:?}");
@@ -192,14 +247,8 @@ fn ctrl_c_ends_a_wait_cleanly() {
     let program = env!("CARGO_BIN_EXE_blue");
     let inner = format!("stty rows 24 cols 80; exec '{program}' branch list -R acme/storefront");
     let mut child = terminal(&blue, &inner);
-    let mut seen = String::new();
     let mut stdout = child.stdout.take().unwrap();
-    let mut byte = [0; 64];
-    while !seen.contains("waiting") {
-        let read = stdout.read(&mut byte).unwrap();
-        assert!(read > 0, "ended before it waited: {seen:?}");
-        seen += &String::from_utf8_lossy(&byte[..read]);
-    }
+    seen(&mut stdout, "waiting");
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"\x03").unwrap();
     let mut rest = String::new();

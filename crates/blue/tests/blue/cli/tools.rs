@@ -100,6 +100,7 @@ fn typed_and_sent_calls_get_the_same_answer() {
             json!({"state": "all", "base": "main"}),
         ),
         ("pr verify 1", "pr_verify", json!({"index": "#1"})),
+        ("pr verify #1", "pr_verify", json!({"index": 1})),
         ("pr verify 99", "pr_verify", json!({"number": 99})),
         ("dir list src/shop", "dir_list", json!({"path": "src/shop"})),
         (

@@ -23,6 +23,28 @@ fn an_unknown_command_gets_a_suggestion() {
 }
 
 #[test]
+fn a_verb_alone_is_told_its_noun() {
+    assert_snapshot!(blue(&["merge", "3"]), @r"
+    error: unrecognized subcommand `merge`
+    hint: there is `blue pr merge`; see `blue --help`
+    exit 2
+    ");
+    assert_snapshot!(blue(&["status"]), @r"
+    error: unrecognized subcommand `status`
+    hint: there are `blue repo status`, `blue workflow run-status`, `blue forge status`; see `blue --help`
+    exit 2
+    ");
+    for tool in ["pr_merge", "blue_pr_merge", "pr-merge"] {
+        let ran = blue(&[tool, "3"]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(
+            ran.stderr.contains("hint: there is `blue pr merge`;"),
+            "{ran}"
+        );
+    }
+}
+
+#[test]
 fn wrong_values_say_what_is_right() {
     assert_snapshot!(blue(&["sandbox", "--flavor", "gitlab"]), @r"
     error: invalid value `gitlab` for `--flavor <FLAVOR>` [possible values: gitea, forgejo]
@@ -124,6 +146,9 @@ fn help_is_json_too() {
         &["help", "pr", "--json"],
         &["--json", "help"],
         &["pr", "--help", "--json"],
+        &["pr", "help", "--json"],
+        &["pr", "help", "merge", "--json"],
+        &["broker", "keys", "help", "--json"],
     ] {
         let help = blue(args).success().json();
         assert!(
