@@ -76,33 +76,7 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     // Nor what the rows have in their place, as text: a hash in a log would tell who is who.
     let hashed: Vec<_> = secrets.iter().flat_map(|secret| hashed(secret)).collect();
     secrets.extend(hashed);
-    // While it runs: the log of the database is still there, and so are its arguments.
-    let proc = Path::new("/proc").join(running.id().to_string());
-    // The master keys are the one secret that lies there; nothing else may be in that file.
-    let files = std::fs::read_dir(place.data()).unwrap();
-    let mut read: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    read.extend([place.log(), proc.join("cmdline"), proc.join("environ")]);
-    let mut bytes = 0;
-    for path in &read {
-        let Ok(held) = std::fs::read(path) else {
-            assert!(path.starts_with("/proc"), "{}", path.display());
-            continue;
-        };
-        bytes += held.len();
-        for secret in &secrets {
-            let mut parts = held.windows(secret.len());
-            let found = parts.any(|part| part == secret.as_bytes());
-            assert!(!found, "{} holds {secret}", path.display());
-        }
-    }
-    assert!(bytes > 100_000, "{bytes} bytes of {read:?} were read");
-    let names: Vec<_> = read.iter().filter_map(|path| path.file_name()).collect();
-    for name in ["broker.db", "broker.db-wal", "log"] {
-        assert!(
-            names.iter().any(|found| *found == name),
-            "{name} of {names:?}"
-        );
-    }
+    nothing_holds(&secrets, &place, running.id());
     every_event_names_its_request(&std::fs::read_to_string(place.log()).unwrap());
     // The admin sees what happened, and no secret either.
     let events = place.blue().run(&["broker", "audit", "--json"]).success();
@@ -122,6 +96,37 @@ async fn no_file_log_or_argument_holds_a_secret_after_the_whole_story() {
     }
     for secret in &secrets {
         assert!(!events.stdout.contains(secret.as_str()));
+    }
+}
+
+/// Read every byte of a broker's files, log, arguments and variables
+fn nothing_holds(secrets: &BTreeSet<String>, place: &Place, process: u32) {
+    // While it runs: the log of the database is still there, and so are its arguments.
+    let proc = Path::new("/proc").join(process.to_string());
+    // The master keys are the one secret that lies there; nothing else may be in that file.
+    let files = std::fs::read_dir(place.data()).unwrap();
+    let mut read: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    read.extend([place.log(), proc.join("cmdline"), proc.join("environ")]);
+    let mut bytes = 0;
+    for path in &read {
+        let Ok(held) = std::fs::read(path) else {
+            assert!(path.starts_with("/proc"), "{}", path.display());
+            continue;
+        };
+        bytes += held.len();
+        for secret in secrets {
+            let mut parts = held.windows(secret.len());
+            let found = parts.any(|part| part == secret.as_bytes());
+            assert!(!found, "{} holds {secret}", path.display());
+        }
+    }
+    assert!(bytes > 100_000, "{bytes} bytes of {read:?} were read");
+    let names: Vec<_> = read.iter().filter_map(|path| path.file_name()).collect();
+    for name in ["broker.db", "broker.db-wal", "log"] {
+        assert!(
+            names.iter().any(|found| *found == name),
+            "{name} of {names:?}"
+        );
     }
 }
 
