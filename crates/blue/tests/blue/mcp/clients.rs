@@ -1,5 +1,6 @@
 //! rmcp's own client on the program's pipes
 
+use blue_tools::tools::ALL;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt as _,
     model::{CallToolRequestParams, ProtocolVersion},
@@ -31,7 +32,7 @@ async fn both_eras_list_and_call() {
             .unwrap();
         let pipes = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let client = ().serve_with_lifecycle(pipes, lifecycle).await.unwrap();
-        assert_eq!(client.list_all_tools().await.unwrap().len(), 14);
+        assert_eq!(client.list_all_tools().await.unwrap().len(), ALL.len());
         let mut params = CallToolRequestParams::new("repo_status");
         params.arguments = json!({"owner": "acme", "name": "storefront"})
             .as_object()

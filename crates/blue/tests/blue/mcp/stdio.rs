@@ -1,5 +1,6 @@
 //! On stdin and stdout
 
+use blue_tools::tools::ALL;
 use serde_json::{Value, json};
 
 use super::{Forge, Server, branches, initialize};
@@ -18,7 +19,7 @@ fn a_session_from_the_first_line_to_the_last() {
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let answer = server.ask(2, "tools/list", &json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 14, "{answer}");
+    assert_eq!(tools.len(), ALL.len(), "{answer}");
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
