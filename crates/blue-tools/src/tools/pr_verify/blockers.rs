@@ -7,7 +7,7 @@ use blue_core::forge::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Checks, facts::Facts, reviews::Standing};
+use super::{Checks, facts::Facts, plan::shortened, reviews::Standing};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Blocker {
@@ -258,7 +258,8 @@ fn rules(facts: &Facts, standing: &Standing, found: &mut Vec<Blocker>) {
 /// Names in a sentence; of many the first
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 10;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
+    let first = names.iter().take(SHOWN);
+    let shown: Vec<String> = first.map(|name| format!("`{}`", shortened(name))).collect();
     let shown = shown.join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
@@ -477,5 +478,7 @@ mod tests {
     fn long_lists_are_cut() {
         let names: Vec<String> = (0..12).map(|n| n.to_string()).collect();
         assert!(listed(&names).ends_with("`9` and 2 more"));
+        let long = vec!["x".repeat(100_000); 12];
+        assert!(listed(&long).len() < 5_000);
     }
 }

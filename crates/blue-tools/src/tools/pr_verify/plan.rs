@@ -136,7 +136,8 @@ fn item(line: &str) -> Option<(bool, &str)> {
     (text.starts_with([' ', '\t']) && !task.is_empty()).then_some((done, task))
 }
 
-fn shortened(text: &str) -> String {
+/// A text of others, as long as a list of them can bear
+pub(super) fn shortened(text: &str) -> String {
     let text = clean_line(text);
     if text.chars().count() <= LENGTH {
         return text;
