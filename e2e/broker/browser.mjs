@@ -87,6 +87,16 @@ export async function walk(page, url, { login, password, homes, until }) {
   }
 }
 
+/// Approve on the consent page, as a user does: once its controls are there, and with the box where there is one
+export async function approve(page) {
+  const form = page.locator('form[action="/oauth/consent"]');
+  const button = form.locator('button[value=approve]');
+  await button.waitFor({ timeout: PATIENCE });
+  const box = form.locator('input[type=checkbox]');
+  if (await box.count() > 0) await box.check();
+  await button.click();
+}
+
 async function step(page, { login, password }) {
   for (const [name, selector] of Object.entries(STEPS)) {
     const element = await page.$(selector);
@@ -95,6 +105,8 @@ async function step(page, { login, password }) {
       await page.fill('input[name=user_name]', login);
       await element.fill(password);
       await element.press('Enter');
+    } else if (name === 'consent') {
+      await approve(page);
     } else {
       await element.click();
     }

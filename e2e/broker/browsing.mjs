@@ -2,20 +2,67 @@
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { launch, walk, watched } from './browser.mjs';
+import { approve, launch, walk, watched } from './browser.mjs';
 import { Plain, listen } from './client.mjs';
 
 const [program, broker, forge, people] = process.argv.slice(2);
 const passwords = JSON.parse(people);
 const homes = [broker, forge];
 const ann = { login: 'ann', password: passwords.ann, homes };
-const approve = (page) => page.getByRole('button', { name: 'Approve' });
+const button = (page) => page.getByRole('button', { name: 'Approve' });
+/// Whether a page asks at all, also while its buttons cannot be used yet
+const asks = async (page) => (await page.locator('button[value=approve]').count()) > 0;
+/// A client whose description the broker brings along: it is verified, so there is no box
+const VERIFIED = 'https://claude.ai/oauth/claude-code-client-metadata';
 
 /// A client on this computer, under a name of its own
 async function desk(host, name) {
   const at = await listen(host);
   const client = await new Plain(broker, at.url).register(name);
   return { at, client };
+}
+
+/// The same client as one that is verified
+async function verified() {
+  const at = await listen('127.0.0.1');
+  const client = new Plain(broker, at.url);
+  client.id = VERIFIED;
+  return { at, client };
+}
+
+async function middle(element) {
+  const box = await element.boundingBox();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+
+/// Stop the animations of a page, so that its first moment lasts; gives what lets them go on
+async function freeze(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Animation.enable');
+  await session.send('Animation.setPlaybackRate', { playbackRate: 0 });
+  return async () => {
+    await session.send('Animation.setPlaybackRate', { playbackRate: 1 });
+    await session.detach();
+  };
+}
+
+/// Count the answers that a page posts
+function answers(page) {
+  const posts = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().endsWith('/oauth/consent')) posts.push(request.postData());
+  });
+  return posts;
+}
+
+/// What has the focus, after pressing Tab so often
+async function tabbed(page, times) {
+  const seen = [];
+  for (let turn = 0; turn < times; turn += 1) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(() => `${document.activeElement.tagName} ${document.activeElement.value ?? ''}`.trim()));
+  }
+  return seen;
 }
 
 const cases = {
@@ -44,9 +91,9 @@ const cases = {
       await route.continue();
     });
     await page.goto(client.authorize());
-    const button = approve(page);
-    const box = await button.boundingBox();
-    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await button(page).waitFor();
+    await page.getByRole('checkbox').check();
+    const [x, y] = await middle(button(page));
     await page.mouse.click(x, y);
     await new Promise((done) => { setTimeout(done, 150); });
     await page.mouse.click(x, y);
@@ -59,16 +106,119 @@ const cases = {
     at.close();
   },
 
+  async 'a double click that began on another site approves nothing'({ browser }) {
+    for (const reducedMotion of ['no-preference', 'reduce']) {
+      const { context, complaints } = await watched(browser, { reducedMotion });
+      const { at, client } = await verified();
+      const page = await context.newPage();
+      const posts = answers(page);
+      await page.goto(client.authorize());
+      await button(page).waitFor();
+      const [x, y] = await middle(button(page));
+      // The delay is the same for all, and ends by itself.
+      const delays = await page.evaluate(() => {
+        const [button] = document.querySelectorAll('button');
+        const style = getComputedStyle(button);
+        return [style.animationDuration, style.animationIterationCount, style.animationFillMode, style.visibility];
+      });
+      assert.deepEqual(delays, ['1s', '1', 'none', 'visible'], reducedMotion);
+      // The other site leads here at the first of two clicks, where the button will be.
+      const evil = createServer((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        const to = client.authorize().replaceAll('&', '&amp;');
+        response.end(`<link rel=icon href="data:,"><a href="${to}" style="position:fixed;inset:0">Double click to win</a>`);
+      });
+      await new Promise((done) => { evil.listen(0, '127.0.0.1', done); });
+      const thaw = await freeze(page);
+      await page.goto(`http://127.0.0.1:${evil.address().port}/`);
+      await page.mouse.click(x, y);
+      await page.waitForURL((now) => now.pathname === '/oauth/consent');
+      await page.locator('h1').waitFor();
+      for (let turn = 0; turn < 3; turn += 1) await page.mouse.dblclick(x, y);
+      assert.ok(await button(page).isHidden(), 'the button has not come yet');
+      assert.deepEqual(posts, [], reducedMotion);
+      await thaw();
+      await button(page).waitFor();
+      // The forge's own pages follow, or the client at once.
+      await walk(page, page.url(), ann);
+      await client.exchange(await at.called());
+      assert.equal(posts.length, 1);
+      assert.deepEqual(complaints, []);
+      evil.closeAllConnections();
+      evil.close();
+      at.close();
+      await context.close();
+    }
+  },
+
+  async 'keys that were meant for another site approve nothing'({ context }) {
+    for (const { at, client } of [await verified(), await desk('127.0.0.1', 'Keys')]) {
+      const page = await context.newPage();
+      const posts = answers(page);
+      const thaw = await freeze(page);
+      await page.goto(client.authorize());
+      await page.locator('h1').waitFor();
+      const seen = await tabbed(page, 4);
+      assert.ok(seen.every((one) => /^(A|BODY)$/.test(one)), `${seen}`);
+      await page.evaluate(() => document.activeElement.blur());
+      for (const key of ['Enter', 'Space', 'Enter']) await page.keyboard.press(key);
+      assert.deepEqual(posts, []);
+      assert.ok(page.url().includes('/oauth/consent'), page.url());
+      await thaw();
+      await button(page).waitFor();
+      at.close();
+      await page.close();
+    }
+  },
+
+  async 'the keyboard alone is enough'({ context }) {
+    for (const { at, client } of [await verified(), await desk('127.0.0.1', 'Keyboard')]) {
+      const page = await context.newPage();
+      const posts = answers(page);
+      await page.goto(client.authorize());
+      await button(page).waitFor();
+      if (client.id !== VERIFIED) {
+        // Enter would send the form, and the browser says what is missing.
+        assert.deepEqual(await tabbed(page, 1), ['INPUT on']);
+        await page.keyboard.press('Enter');
+        assert.equal(await page.evaluate(() => document.querySelector('form').checkValidity()), false);
+        assert.deepEqual(posts, []);
+        await page.keyboard.press('Space');
+      }
+      assert.deepEqual(await tabbed(page, 1), ['BUTTON approve']);
+      await page.keyboard.press('Enter');
+      await page.waitForURL((now) => now.href.startsWith(at.url));
+      await client.exchange(await at.called());
+      assert.equal(posts.length, 1);
+      at.close();
+      await page.close();
+    }
+  },
+
+  async 'an unverified app needs the box, and a no does not'({ context }) {
+    const { at, client } = await desk('127.0.0.1', 'Unverified');
+    const page = await context.newPage();
+    const posts = answers(page);
+    await page.goto(client.authorize());
+    await button(page).click();
+    assert.equal(await page.evaluate(() => document.querySelector('input[type=checkbox]').matches(':invalid')), true);
+    assert.deepEqual(posts, []);
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await page.waitForURL((now) => now.href.startsWith(at.url));
+    assert.equal((await at.called()).get('error'), 'access_denied');
+    at.close();
+  },
+
   async 'Back after the answer shows that it was given'({ context }) {
     const { at, client } = await desk('127.0.0.1', 'Back');
     const page = await context.newPage();
     await page.goto(client.authorize());
-    await approve(page).click();
+    await approve(page);
     await page.waitForURL((now) => now.href.startsWith(at.url));
     await client.exchange(await at.called());
     await page.goBack();
     assert.equal(await page.locator('h1').innerText(), 'Already answered');
-    assert.equal(await approve(page).count(), 0);
+    assert.equal(await asks(page), false);
     await page.getByRole('link', { name: 'Go on from there' }).click();
     await page.getByRole('heading', { name: 'This sign-in is finished' }).waitFor();
     assert.equal(at.calls.length, 1, 'a used code does not come to the client again');
@@ -82,7 +232,7 @@ const cases = {
     // The second first.
     for (const index of [1, 0]) {
       const { at, client } = both[index];
-      await approve(tabs[index]).click();
+      await approve(tabs[index]);
       await tabs[index].waitForURL((now) => now.href.startsWith(at.url));
       await client.exchange(await at.called());
       at.close();
@@ -108,7 +258,7 @@ const cases = {
     const stranger = await other.newPage();
     await stranger.goto(page.url());
     assert.equal(await stranger.locator('h1').innerText(), 'This sign-in belongs to another browser');
-    assert.equal(await approve(stranger).count(), 0);
+    assert.equal(await asks(stranger), false);
     at.close();
   },
 
@@ -130,7 +280,7 @@ const cases = {
     await trap.waitForURL((now) => now.origin === broker);
     assert.equal(await trap.locator('h1').innerText(), 'This was not sent from our page');
     await page.reload();
-    assert.equal(await approve(page).count(), 1, 'nothing was answered');
+    assert.equal(await asks(page), true, 'nothing was answered');
     evil.closeAllConnections();
     evil.close();
     at.close();
@@ -188,7 +338,7 @@ try {
   other.setDefaultTimeout(20_000);
   for (const [name, run] of Object.entries(cases)) {
     try {
-      await run({ context, other, complaints });
+      await run({ browser, context, other, complaints });
       assert.deepEqual(complaints.splice(0), []);
       console.log(`ok: ${name}`);
     } catch (error) {

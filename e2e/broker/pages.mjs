@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { launch, walk, watched } from './browser.mjs';
+import { approve, launch, walk, watched } from './browser.mjs';
 import { Plain, listen } from './client.mjs';
 
 const [program, broker, forge, people, pictures] = process.argv.slice(2);
@@ -46,6 +46,10 @@ function faint() {
 /// What holds for every page; leaves a picture of it
 async function shoot(page, name, title, { size, scheme }) {
   assert.equal(await page.locator('h1').innerText(), title, name);
+  // The consent page has its buttons after a moment.
+  for (const late of await page.locator('.late').all()) await late.waitFor();
+  const host = new URL(broker).host;
+  assert.equal(await page.locator('.service').innerText(), `Blue at ${host}`, name);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `${name} is ${wide} px too wide on a ${size}`);
   // Buttons are large enough for a thumb, and nothing is smaller than one can read.
@@ -79,6 +83,20 @@ async function look(size, scheme) {
   const tool = await new Plain(broker, desk.url).register('Notebook');
   const long = await new Plain(broker, `https://${'a-very-long-name.'.repeat(8)}example.org/callback`).register('W'.repeat(70));
   const editor = await new Plain(broker, 'cursor://anysphere.cursor-mcp/oauth/callback').register('Editor');
+  const claude = new Plain(broker, 'https://claude.ai/api/mcp/auth_callback');
+  claude.id = 'https://claude.ai/oauth/mcp-oauth-client-metadata';
+  const copy = await new Plain(broker, 'https://evil.example/cb').register('Claude');
+  await visit(broker, 'home', 'Blue connects AI apps to git.example.org');
+  await visit(claude.authorize(), 'consent-verified', 'Let Claude use your account at git.example.org?');
+  await visit(copy.authorize(), 'consent-unverified', 'Let Claude use your account at git.example.org?');
+  await visit(`${broker}/nothing/here`, 'not-found', 'There is no such page');
+  const session = await context.newCDPSession(page);
+  await session.send('Animation.enable');
+  await session.send('Animation.setPlaybackRate', { playbackRate: 0 });
+  await page.goto(copy.authorize());
+  await page.screenshot({ path: join(pictures, `consent-first-second-${size}-${scheme}.png`), fullPage: true });
+  await session.send('Animation.setPlaybackRate', { playbackRate: 1 });
+  await session.detach();
   await visit(tool.authorize(), 'consent', 'Let Notebook use your account at git.example.org?');
   await visit(long.authorize(), 'consent-long', `Let ${'W'.repeat(59)}… use your account at git.example.org?`);
   await visit(editor.authorize(), 'consent-app', 'Let Editor use your account at git.example.org?');
@@ -97,7 +115,8 @@ async function look(size, scheme) {
     const tab = await context.newPage();
     const started = tab.waitForEvent('request', (request) => request.url().startsWith('cursor:'));
     await tab.goto(editor.authorize());
-    await tab.getByRole('button', { name: answer }).click();
+    if (answer === 'Approve') await approve(tab);
+    else await tab.getByRole('button', { name: answer }).click();
     const { searchParams: got } = new URL((await started).url());
     assert.equal(got.get('state'), editor.state);
     assert.equal(got.has(answer === 'Approve' ? 'code' : 'error'), true, `${got}`);

@@ -122,7 +122,7 @@ export async function stream({ call }) {
   const args = { ...repo(OWN), branch: `home-of-${PERSON}`, wait_seconds: 60 };
   const done = await call('workflow_run_status', args, { onprogress: () => { green ??= ci('success'); } });
   await green;
-  assert.ok(green, 'nothing was heard before the end');
+  assert.ok(green, `nothing was heard before the end: ${JSON.stringify(done)}`);
   assert.equal(done.structuredContent.state, 'success', JSON.stringify(done));
 }
 

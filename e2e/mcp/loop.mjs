@@ -71,7 +71,7 @@ async function featureBranch(call, forge) {
   assert.equal((await agent.does('workflow_run_status', { index })).state, 'failure');
   await repo.approve(index, colleague);
   const red = await agent.does('pr_verify', { index, wait_seconds: 20 });
-  assert.equal(red.can_merge, false);
+  assert.equal(red.can_merge, 'no');
   assert.ok(red.checks.failed >= 1 && red.blockers.length > 0, JSON.stringify(red));
   await agent.fails('pr_merge', { index, style: 'squash' }, ['not_mergeable']);
 
@@ -98,7 +98,7 @@ async function featureBranch(call, forge) {
   const ready = await agent.does('pr_verify', { index, wait_seconds: 30 });
   assert.equal(ready.head_sha, fixed.commit_sha);
   assert.deepEqual(ready.test_plan.open ?? [], []);
-  assert.equal(ready.can_merge, true, JSON.stringify(ready));
+  assert.equal(ready.can_merge, 'yes', JSON.stringify(ready));
   const merged = await agent.does('pr_merge', { index, style: 'squash', head_sha: ready.head_sha });
   assert.equal(merged.merged, true);
   const twice = await agent.does('pr_merge', { index, style: 'squash' });
@@ -131,7 +131,7 @@ async function trunk(call, forge) {
   const { pr_number: index } = await agent.does('pr_create', { title: 'Left', head: 'left' });
   const right = await agent.does('file_write_branch', { branch: 'main', path: 'notes.txt', content: 'right\n' });
   const verdict = await agent.does('pr_verify', { index, wait_seconds: 30 });
-  assert.deepEqual([verdict.can_merge, verdict.conflicts], [false, true], JSON.stringify(verdict));
+  assert.deepEqual([verdict.can_merge, verdict.conflicts], ['no', true], JSON.stringify(verdict));
   await agent.fails('pr_merge', { index, style: 'merge' }, ['not_mergeable', 'conflict']);
   // Somebody else was faster.
   await agent.fails('file_write_branch',

@@ -91,7 +91,7 @@ async def feature_branch(client):
     rest("POST", f"{agent.repo}/pulls/{index}/reviews", {"event": "APPROVED", "body": "fine"}, peer)
     await agent.fails("pr_merge", ["conflict"], index=index, style="merge", head_sha=written["commit_sha"])
     ready = await agent.does("pr_verify", index=index, wait_seconds=30)
-    assert ready["can_merge"], ready
+    assert ready["can_merge"] == "yes", ready
     merged = await agent.does("pr_merge", index=index, style="merge", head_sha=ready["head_sha"])
     assert merged["merged"] is True
     await agent.does("branch_delete", branch="topic")
@@ -106,7 +106,7 @@ async def trunk(client):
     index = (await agent.does("pr_create", title="Left", head="left"))["pr_number"]
     await agent.does("file_write_branch", branch="main", path="a.txt", content="right\n")
     verdict = await agent.does("pr_verify", index=index, wait_seconds=30)
-    assert verdict["conflicts"] and not verdict["can_merge"], verdict
+    assert verdict["conflicts"] and verdict["can_merge"] == "no", verdict
     await agent.fails("pr_merge", ["not_mergeable", "conflict"], index=index, style="merge")
     await agent.does("tag_create", tag="v1", target=first["commit_sha"])
 

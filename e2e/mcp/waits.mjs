@@ -51,6 +51,7 @@ const env = { ...process.env, FORGEJO_URL: await proxy.start(), FORGEJO_TOKEN: t
 const served = spawn(blue, ['mcp', '--http', '127.0.0.1:0', '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
 const [ready] = await once(createInterface({ input: served.stdout }), 'line');
 const mcp = new URL(JSON.parse(ready).url);
+const requestInit = { headers: { Authorization: `Bearer ${JSON.parse(ready).token}` } };
 
 const repo = await new Forge(url, token).repo('waits');
 const [{ commit: { id: sha } }] = await repo.ask('GET', '/branches');
@@ -60,9 +61,9 @@ const one = { name: 'typescript-1', version: '1' };
 const two = (mode) => new Client2({ name: 'typescript-2', version: '1' }, { versionNegotiation: { mode } });
 for (const [name, client, transport, call] of [
   ['1.x on stdio', new Client1(one), new Stdio1({ command: blue, args: ['mcp'], env }), (c, p, o) => c.callTool(p, undefined, o)],
-  ['1.x by HTTP', new Client1(one), new Http1(mcp), (c, p, o) => c.callTool(p, undefined, o)],
-  ['2.x by HTTP, older revision', two('legacy'), new Http2(mcp), (c, p, o) => c.callTool(p, o)],
-  ['2.x by HTTP, newest revision', two('auto'), new Http2(mcp), (c, p, o) => c.callTool(p, o)],
+  ['1.x by HTTP', new Client1(one), new Http1(mcp, { requestInit }), (c, p, o) => c.callTool(p, undefined, o)],
+  ['2.x by HTTP, older revision', two('legacy'), new Http2(mcp, { requestInit }), (c, p, o) => c.callTool(p, o)],
+  ['2.x by HTTP, newest revision', two('auto'), new Http2(mcp, { requestInit }), (c, p, o) => c.callTool(p, o)],
 ]) {
   await client.connect(transport);
   const end = new AbortController();

@@ -2,7 +2,7 @@
 //!
 //! The running broker learns of it by the rows: it remembers whom it let in for a second at most.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use blue_core::clock::Clock;
 use jiff::Timestamp;
@@ -21,8 +21,25 @@ use crate::{
 /// Why grants end here
 const WHY: &str = "revoked by an admin";
 
-/// A list is whole: what it left out would pass for not there
-const MOST: i64 = i64::MAX;
+/// Every user, for a rotation of the keys
+const ALL: i64 = i64::MAX;
+
+/// The first rows of a list, and how many there are in all
+///
+/// Strangers can register clients, so no list is read whole unless it is asked for.
+#[derive(Debug, Clone)]
+pub struct Listed<T> {
+    pub rows: Vec<T>,
+    /// Counted by the database
+    pub total: u64,
+}
+
+impl<T> Listed<T> {
+    fn new(rows: Vec<T>, total: i64) -> Self {
+        let total = u64::try_from(total).unwrap_or(0);
+        Self { rows, total }
+    }
+}
 
 /// Why the admin's command could not be done
 #[derive(Debug, thiserror::Error)]
@@ -155,8 +172,9 @@ impl Admin {
         self.store.close().await;
     }
 
-    pub async fn clients(&self) -> Result<Vec<ClientLine>, AdminError> {
-        let rows = self.store.clients(MOST).await?;
+    /// Clients that were used, then those that never were, each the newest first
+    pub async fn clients(&self, limit: u32) -> Result<Listed<ClientLine>, AdminError> {
+        let rows = self.store.clients(limit.into()).await?;
         let line = |client: crate::store::Client| ClientLine {
             id: client.id,
             kind: client.kind.name(),
@@ -166,11 +184,19 @@ impl Admin {
             created_at: client.created_at,
             last_used_at: client.last_used_at,
         };
-        Ok(rows.into_iter().map(line).collect())
+        let rows = rows.into_iter().map(line).collect();
+        Ok(Listed::new(rows, self.store.count_clients().await?))
     }
 
-    pub async fn users(&self) -> Result<Vec<UserLine>, AdminError> {
-        let rows = self.store.users(MOST).await?;
+    /// How many clients there are
+    pub async fn count_clients(&self) -> Result<u64, AdminError> {
+        let count = self.store.count_clients().await?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// Users by login
+    pub async fn users(&self, limit: u32) -> Result<Listed<UserLine>, AdminError> {
+        let rows = self.store.users(limit.into()).await?;
         let line = |user: User| UserLine {
             id: user.id,
             login: user.login,
@@ -182,15 +208,17 @@ impl Admin {
             },
             created_at: user.created_at,
         };
-        Ok(rows.into_iter().map(line).collect())
+        let rows = rows.into_iter().map(line).collect();
+        Ok(Listed::new(rows, self.store.count_users().await?))
     }
 
-    pub async fn grants(&self) -> Result<Vec<GrantLine>, AdminError> {
-        let users = self.store.users(MOST).await?;
-        let logins: HashMap<_, _> = users.into_iter().map(|u| (u.id, u.login)).collect();
-        let clients = self.store.clients(MOST).await?;
-        let names: HashMap<_, _> = clients.into_iter().map(|c| (c.id, c.name)).collect();
-        let rows = self.store.grants(MOST).await?;
+    /// Grants that are not revoked, the last used first
+    pub async fn grants(&self, limit: u32) -> Result<Listed<GrantLine>, AdminError> {
+        let rows = self.store.grants(limit.into()).await?;
+        let users: Vec<&str> = rows.iter().map(|grant| grant.user.as_str()).collect();
+        let logins = self.store.logins(&users).await?;
+        let clients: Vec<&str> = rows.iter().map(|grant| grant.client_id.as_str()).collect();
+        let names = self.store.client_names(&clients).await?;
         let line = |grant: crate::store::Grant| GrantLine {
             user: logins.get(&grant.user).unwrap_or(&grant.user).clone(),
             client: names.get(&grant.client_id).cloned(),
@@ -200,14 +228,15 @@ impl Admin {
             created_at: grant.created_at,
             last_used_at: grant.last_used_at,
         };
-        Ok(rows.into_iter().map(line).collect())
+        let rows = rows.into_iter().map(line).collect();
+        Ok(Listed::new(rows, self.store.count_grants().await?))
     }
 
     /// What happened, the newest first
-    pub async fn audit(&self, most: u32) -> Result<Vec<EventLine>, AdminError> {
-        let users = self.store.users(MOST).await?;
-        let logins: HashMap<_, _> = users.into_iter().map(|u| (u.id, u.login)).collect();
-        let rows = self.store.audit(most.into()).await?;
+    pub async fn audit(&self, limit: u32) -> Result<Listed<EventLine>, AdminError> {
+        let rows = self.store.audit(limit.into()).await?;
+        let users: Vec<&str> = rows.iter().filter_map(|row| row.user.as_deref()).collect();
+        let logins = self.store.logins(&users).await?;
         let line = |row: AuditRow| EventLine {
             at: row.at,
             event: row.event,
@@ -217,7 +246,8 @@ impl Admin {
             request_id: row.request_id,
             detail: row.detail,
         };
-        Ok(rows.into_iter().map(line).collect())
+        let rows = rows.into_iter().map(line).collect();
+        Ok(Listed::new(rows, self.store.count_audit().await?))
     }
 
     /// End all grants of a client; one that registered itself is forgotten
@@ -291,7 +321,7 @@ impl Admin {
 
     /// Everybody who has a data key
     async fn sealed(&self) -> Result<Vec<User>, AdminError> {
-        let mut users = self.store.users(MOST).await?;
+        let mut users = self.store.users(ALL).await?;
         users.retain(|user| user.state != UserState::Disconnected);
         Ok(users)
     }
@@ -308,7 +338,14 @@ impl Admin {
         for user in self.sealed().await? {
             data_key(&ring, &user)?;
         }
+        let old = self.store.wrapped_token_key().await?;
+        let token_key = ring
+            .unwrap(&old, &crypto::token_key_place())
+            .map_err(|_| AdminError::Store(StoreError::TokenKeySealed))?;
         crypto::write(path, &ring)?;
+        // The key itself stays: every token that was given remains valid.
+        let new = ring.wrap(&*self.rng, &token_key, &crypto::token_key_place());
+        self.store.rewrap_token_key(&old, &new).await?;
         let mut rewrapped = 0;
         for user in self.sealed().await? {
             let key = data_key(&ring, &user)?;
@@ -355,7 +392,7 @@ mod tests {
         config::Given,
         crypto::DataKey,
         rng::SystemRng,
-        store::{Code, Grant, NewPair, NewUser, UpstreamTokens},
+        store::{Code, Grant, NewPair, NewUser, UpstreamTokens, Wrapping},
         token::TokenHash,
     };
 
@@ -373,9 +410,14 @@ mod tests {
             ..Given::default()
         };
         let config = Config::read(&given, dir).unwrap();
-        let store = Store::open(&config.database).await.unwrap();
+        let connected = Store::connect(&config.database).await.unwrap();
         let rng = SystemRng::default();
         let keys = crypto::load_or_make(&config.key_file, &rng, None).unwrap();
+        let by = Wrapping {
+            ring: &keys,
+            rng: &rng,
+        };
+        let store = connected.open(by).await.unwrap();
         let key = DataKey::new(&rng);
         let forge = config.forge.url().to_string();
         let new = NewUser {
@@ -452,7 +494,7 @@ mod tests {
         assert_eq!(error.to_string(), told);
         assert_eq!(admin.revoke_user("u2").await.unwrap(), 0);
         assert_eq!(admin.revoke_user("alice").await.unwrap(), 0);
-        assert!(admin.users().await.unwrap().is_empty());
+        assert_eq!(admin.users(10).await.unwrap().total, 0);
     }
 
     /// Let a client in that `alice` said yes to
@@ -505,13 +547,13 @@ mod tests {
         let (admin, config, _) = somebody(dir.path()).await;
         granted(&admin).await;
         admin.revoke_grant("g").await.unwrap();
-        let event = admin.audit(10).await.unwrap().remove(0);
+        let event = admin.audit(10).await.unwrap().rows.remove(0);
         assert_eq!(event.event, "revoked");
         assert_eq!(event.client_id.as_deref(), Some("c"));
         assert_eq!(event.user.as_deref(), Some("alice"));
         assert_eq!(event.grant.as_deref(), Some("g"));
         // Nothing is left to be wrapped anew.
-        assert_eq!(admin.users().await.unwrap()[0].state, "disconnected");
+        assert_eq!(admin.users(1).await.unwrap().rows[0].state, "disconnected");
         assert_eq!(admin.rotate_keys(&config).await.unwrap().rewrapped, 0);
     }
 
@@ -521,7 +563,7 @@ mod tests {
         let (admin, ..) = somebody(dir.path()).await;
         granted(&admin).await;
         assert_eq!(admin.revoke_user("alice").await.unwrap(), 1);
-        let event = admin.audit(1).await.unwrap().remove(0);
+        let event = admin.audit(1).await.unwrap().rows.remove(0);
         assert_eq!(event.user.as_deref(), Some("u1"), "nobody goes by that id");
         assert_eq!(event.detail, json!({ "why": WHY, "login": "alice" }));
     }
@@ -544,9 +586,9 @@ mod tests {
     async fn a_person_who_is_revoked_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, _, _) = somebody(dir.path()).await;
-        assert_eq!(admin.users().await.unwrap()[0].state, "connected");
+        assert_eq!(admin.users(1).await.unwrap().rows[0].state, "connected");
         assert_eq!(admin.revoke_user("alice").await.unwrap(), 0);
-        assert!(admin.users().await.unwrap().is_empty());
+        assert_eq!(admin.users(10).await.unwrap().total, 0);
         assert!(admin.revoke_user("alice").await.is_err());
     }
 }

@@ -19,11 +19,11 @@ use crate::{
     backend::Backend,
     config::{Config, PublicUrl},
     crypto::{self, KeyFileError, Keys},
-    http::{self, Passes, Seen},
+    http::{self, ConnectionLimits, Passes, Seen},
     limits::Limits,
     oauth::cimd::Fetcher,
     rng::Rng,
-    store::{Store, StoreError},
+    store::{DatabaseLock, Store, StoreError, Wrapping},
     sweep,
     upstream::Turns,
 };
@@ -52,6 +52,8 @@ pub struct Parts {
     pub build: Build,
     /// What answers behind `/mcp`
     pub backend: Arc<dyn Backend>,
+    /// Files and connections that the process may have open, if that is known
+    pub max_open_files: Option<u64>,
 }
 
 /// Why the broker did not start
@@ -78,6 +80,7 @@ pub struct Broker {
     address: SocketAddr,
     app: Arc<App>,
     server: JoinHandle<()>,
+    _lock: Option<DatabaseLock>,
     stop: CancellationToken,
     _stop: DropGuard,
 }
@@ -85,7 +88,7 @@ pub struct Broker {
 impl Broker {
     /// Open what is needed, bind the port and begin to answer
     pub async fn build(config: Config, parts: Parts) -> Result<Self, StartError> {
-        Self::start(config, parts, None).await
+        Self::start(config, parts, None, true).await
     }
 
     /// The same on a port that is bound already: the forge must know it before there is a broker
@@ -94,13 +97,20 @@ impl Broker {
         config: Config,
         parts: Parts,
     ) -> Result<Self, StartError> {
-        Self::start(config, parts, Some(listener)).await
+        Self::start(config, parts, Some(listener), true).await
+    }
+
+    /// A broker beside another on one SQLite file: stands for a replica on PostgreSQL
+    #[cfg(test)]
+    pub(crate) async fn build_replica(config: Config, parts: Parts) -> Result<Self, StartError> {
+        Self::start(config, parts, None, false).await
     }
 
     async fn start(
         mut config: Config,
         parts: Parts,
         listener: Option<TcpListener>,
+        alone: bool,
     ) -> Result<Self, StartError> {
         let failed = |source| StartError::Listen {
             address: config.listen,
@@ -117,16 +127,24 @@ impl Broker {
             path: config.data.display().to_string(),
             source,
         })?;
-        let store = Store::open(&config.database)
+        let lock = alone.then(|| DatabaseLock::take(&config.database));
+        let lock = lock.transpose().map_err(StartError::Store)?;
+        let connected = Store::connect(&config.database)
             .await
             .map_err(StartError::Store)?;
-        let used = store.key_ids().await.map_err(StartError::Store)?;
+        // Before anything is changed: the wrong key file must not cost the database.
+        let used = connected.key_ids().await.map_err(StartError::Store)?;
         let known = used.first().map(String::as_str);
         let keys =
             crypto::load_or_make(&config.key_file, &*parts.rng, known).map_err(StartError::Keys)?;
         if let Some(id) = used.iter().find(|id| !keys.ids().contains(&id.as_str())) {
             return Err(StartError::UnknownKey { id: id.clone() });
         }
+        let by = Wrapping {
+            ring: &keys,
+            rng: &*parts.rng,
+        };
+        let store = connected.open(by).await.map_err(StartError::Store)?;
         config.public_url = config.public_url.with_port(address.port());
         config.listen = address;
         let keys = Keys::new(config.key_file.clone(), keys);
@@ -150,7 +168,9 @@ impl Broker {
             backend: parts.backend,
         });
         let stop = CancellationToken::new();
-        let server = http::serve(listener, http::router(&app), http::HEAD, stop.clone());
+        let limits = ConnectionLimits::new(parts.max_open_files, &app.config.trusted_proxies);
+        let router = http::router(&app);
+        let server = http::serve_within(listener, router, http::HEAD, limits, stop.clone());
         let server = tokio::spawn(server);
         let sweeping = sweep::run(Arc::clone(&app));
         tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
@@ -159,6 +179,7 @@ impl Broker {
             address,
             app,
             server,
+            _lock: lock,
             _stop: stop.clone().drop_guard(),
             stop,
         })

@@ -26,7 +26,9 @@ mod tests;
 mod token;
 mod upstream;
 
-pub use admin::{Admin, AdminError, ClientLine, EventLine, GrantLine, Rotated, UserLine, key_ids};
+pub use admin::{
+    Admin, AdminError, ClientLine, EventLine, GrantLine, Listed, Rotated, UserLine, key_ids,
+};
 pub use backend::{Backend, Caller, Ended, Refused};
 pub use broker::{Broker, Build, Parts, StartError};
 pub use crypto::KeyFileError;

@@ -82,7 +82,9 @@ fn checksum(text: &str) -> String {
     sum
 }
 
-/// What is stored of a token, a cookie or a state
+/// SHA-256 of a token, a cookie or a state
+///
+/// Rows of tokens do not hold it, but a [`StoredHash`]: an attacker who can write to the database can hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TokenHash([u8; 32]);
 
@@ -104,19 +106,49 @@ impl TokenHash {
         bytes.try_into().ok().map(Self)
     }
 
+    /// The hash without a key, for rows that hold no token
+    pub(crate) fn unkeyed_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Compare in a time that tells nothing of where they differ
+    pub(crate) fn matches(&self, other: &Self) -> bool {
+        same(&self.0, &other.0)
+    }
+}
+
+/// Keyed hash of a token, as rows hold it: HMAC-SHA-256 over its [`TokenHash`]
+///
+/// Made by [`crate::crypto::TokenKey`] alone. Without that key no party can write a row that a token
+/// of their own making opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredHash([u8; 32]);
+
+impl fmt::Debug for StoredHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoredHash")
+    }
+}
+
+impl StoredHash {
+    /// A hash as a row holds it
+    pub(crate) fn stored(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// Compare in a time that tells nothing of where they differ
     pub(crate) fn matches(&self, other: &Self) -> bool {
-        let differ = self
-            .0
-            .iter()
-            .zip(other.0)
-            .fold(0, |all, (a, b)| all | (a ^ b));
-        std::hint::black_box(differ) == 0
+        same(&self.0, &other.0)
     }
+}
+
+fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let differ = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
+    std::hint::black_box(differ) == 0
 }
 
 #[cfg(test)]
@@ -147,7 +179,7 @@ mod tests {
     fn hashes_match_themselves() {
         let (a, b) = (TokenHash::of("a"), TokenHash::of("b"));
         assert!(a.matches(&TokenHash::of("a")) && !a.matches(&b));
-        assert_eq!(TokenHash::stored(a.bytes()), Some(a));
+        assert_eq!(TokenHash::stored(a.unkeyed_bytes()), Some(a));
         assert_eq!(TokenHash::stored(b"short"), None);
     }
 

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod forge;
 pub mod git;
 pub mod http;
+pub mod load;
 pub mod project;
 pub mod secret;
 pub mod text;

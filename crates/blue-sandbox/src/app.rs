@@ -53,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) cache: Cache,
     random: SystemRandom,
     locks: Mutex<HashMap<i64, Arc<Mutex<()>>>>,
+    /// Repositories by the time of their first push; kept in memory, since it matters for a moment
+    first_pushes: Mutex<HashMap<i64, i64>>,
 }
 
 /// What is needed to build an `App`
@@ -86,6 +88,7 @@ impl App {
             cache: Cache::default(),
             random: SystemRandom::new(),
             locks: Mutex::default(),
+            first_pushes: Mutex::default(),
         }))
     }
 
@@ -108,7 +111,7 @@ impl App {
 
 impl Shared {
     pub(crate) fn is_forgejo(&self) -> bool {
-        self.flavor == Flavor::Forgejo
+        self.flavor.is_forgejo()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -136,6 +139,30 @@ impl Shared {
 
     pub(crate) fn repo_path(&self, repo_id: i64) -> PathBuf {
         self.dir.join("repos").join(format!("{repo_id}.git"))
+    }
+
+    /// Record that a push made the first branch of a repository
+    pub(crate) fn note_first_push(&self, repo_id: i64) {
+        let mut pushes = self
+            .first_pushes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pushes.insert(repo_id, self.now_ms());
+    }
+
+    /// Whether Forgejo still calls a repository empty, right after the first push to it
+    pub(crate) fn still_called_empty(&self, repo_id: i64) -> bool {
+        if !self.is_forgejo() {
+            return false;
+        }
+        let pushes = self
+            .first_pushes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let lag = i64::try_from(self.timing.first_push.as_millis()).unwrap_or(i64::MAX);
+        pushes
+            .get(&repo_id)
+            .is_some_and(|pushed| self.now_ms() < pushed.saturating_add(lag))
     }
 
     /// The turn-taking lock of a repository: hold it while refs and rows change together

@@ -46,14 +46,25 @@ impl Scopes {
         )
     }
 
-    /// Whether this is allowed; `write:x` allows `read:x`
+    /// Whether this is allowed; `write:x` allows `read:x`, and `repo` of GitHub both of them
     pub(crate) fn allow(&self, wanted: &str) -> bool {
+        if wanted.ends_with(":repository") && self.0.iter().any(|held| held == "repo") {
+            return true;
+        }
         let write = wanted
             .strip_prefix("read:")
             .map(|area| format!("write:{area}"));
         self.0
             .iter()
             .any(|held| held == "all" || held == wanted || Some(held) == write.as_ref())
+    }
+
+    /// Whether files of workflows may be written on the GitHub API: a classic token with `repo`
+    /// alone may not
+    pub(crate) fn allow_workflows(&self) -> bool {
+        self.0
+            .iter()
+            .any(|held| matches!(held.as_str(), "all" | "write:repository" | "workflow"))
     }
 
     pub(crate) fn text(&self) -> String {
@@ -73,6 +84,11 @@ pub(crate) const AREAS: &[&str] = &[
     "repository",
     "user",
 ];
+
+/// Scopes of GitHub that a token of the sandbox can have as well
+pub(crate) fn known_github_scope(scope: &str) -> bool {
+    matches!(scope, "repo" | "workflow")
+}
 
 pub(crate) fn known_scope(scope: &str) -> bool {
     matches!(scope, "all" | "public-only")
@@ -227,5 +243,10 @@ mod tests {
         assert!(!scopes.allow("read:admin"));
         assert!(Scopes::parse("all").allow("write:admin"));
         assert_eq!(scopes.text(), "write:repository,read:user");
+        assert!(scopes.allow_workflows());
+        let classic = Scopes::parse("repo");
+        assert!(classic.allow("write:repository") && classic.allow("read:repository"));
+        assert!(!classic.allow_workflows() && !classic.allow("read:user"));
+        assert!(Scopes::parse("repo,workflow").allow_workflows());
     }
 }

@@ -49,13 +49,24 @@ impl Default for Config {
 }
 
 /// Which forge to be
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Flavor {
     /// Gitea 1.26.0
     #[default]
     Gitea,
     /// Forgejo 11.0.15
     Forgejo,
+    /// Forgejo 7.0.16: no comparison, no Actions API, no scopes of OAuth tokens
+    Forgejo7,
+    /// Forgejo 15.0.3: lists workflow runs, holds those of unknown contributors
+    Forgejo15,
+}
+
+impl Flavor {
+    /// Whether it is a Forgejo of any version
+    pub fn is_forgejo(self) -> bool {
+        self != Self::Gitea
+    }
 }
 
 /// What a new folder is filled with
@@ -64,8 +75,10 @@ pub enum Seed {
     /// One admin and nothing else
     #[default]
     Empty,
-    /// A few people and repositories to look at
+    /// A few people and repositories to look at; passwords and tokens are always the same
     Demo,
+    /// Like `Demo`, with random passwords and tokens
+    DemoWithRandomSecrets,
     /// What a YAML file says
     File(PathBuf),
 }
@@ -79,6 +92,8 @@ pub struct Timing {
     pub checking: Duration,
     /// How long a failed head pin keeps the pull request in that state
     pub recheck: Duration,
+    /// After the first push to an empty repository, how long Forgejo still calls it empty
+    pub first_push: Duration,
 }
 
 impl Timing {
@@ -87,6 +102,7 @@ impl Timing {
         stale: Duration::ZERO,
         checking: Duration::ZERO,
         recheck: Duration::ZERO,
+        first_push: Duration::ZERO,
     };
 }
 
@@ -96,6 +112,7 @@ impl Default for Timing {
             stale: Duration::from_millis(100),
             checking: Duration::from_millis(200),
             recheck: Duration::from_millis(300),
+            first_push: Duration::from_millis(300),
         }
     }
 }

@@ -4,14 +4,19 @@ use axum::{
     Router,
     extract::Request,
     http::Uri,
-    middleware::{Next, from_fn},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
 };
 
-use crate::{app::App, faults, git_http, gitea, github, oauth, web};
+use crate::{
+    app::App,
+    disk, faults, git_http, gitea, github,
+    guard::{self, OwnNames},
+    oauth, web,
+};
 
 /// Everything the sandbox answers
-pub(crate) fn all(app: &App) -> Router {
+pub(crate) fn all(app: &App, own: OwnNames) -> Router {
     let router = Router::new()
         .merge(gitea::routes())
         .merge(github::routes())
@@ -20,11 +25,13 @@ pub(crate) fn all(app: &App) -> Router {
         .merge(web::routes())
         .merge(faults::routes())
         .fallback(web::not_found);
+    let router = router.layer(from_fn_with_state(app.clone(), disk::layer));
     let doors = faults::wrap(router, app).with_state(app.clone());
     // A layer of the doors themselves would run only after a route was chosen.
     Router::new()
         .fallback_service(doors)
         .layer(from_fn(single_slashes))
+        .layer(from_fn_with_state(own, guard::layer))
 }
 
 /// Read `//api/v1/x` as `/api/v1/x`, as Gitea does: clients join paths to URLs that end in a slash

@@ -15,7 +15,9 @@ use crate::{
     app::{App, Parts},
     background,
     config::{Config, Flavor, UserInfo},
-    git, recovery, routes, seed,
+    disk, git,
+    guard::OwnNames,
+    recovery, routes, seed,
     store::{Store, users},
 };
 
@@ -40,6 +42,8 @@ pub enum Error {
         address: SocketAddr,
         source: io::Error,
     },
+    #[error("no space left in the folder `{0}`")]
+    Full(PathBuf),
     #[error("cannot open the database")]
     Store(#[from] rusqlite::Error),
     #[error("cannot repair what an earlier run left")]
@@ -76,7 +80,8 @@ impl Sandbox {
         })?;
         let (dir, temporary) = folder(config.dir.clone())?;
         let lock = lock(&dir).await?;
-        let store = Store::open(&dir.join("sandbox.db"))?;
+        let store = Store::open(&dir.join("sandbox.db"))
+            .map_err(|error| full_or(&dir, Error::Store(error)))?;
         let app = App::new(Parts {
             flavor: config.flavor,
             root_url: root_url(&config, address),
@@ -86,16 +91,19 @@ impl Sandbox {
             timing: config.timing,
             rotate_refresh: config
                 .rotate_refresh
-                .unwrap_or(config.flavor == Flavor::Forgejo),
+                .unwrap_or(matches!(config.flavor, Flavor::Forgejo | Flavor::Forgejo15)),
             faults: config.faults,
         });
         let seed = config.seed;
-        let users = app.blocking(move |app| prepare(app, &seed)).await?;
+        let prepared =
+            app.blocking(move |app| prepare(app, &seed).map_err(|error| full_or(&app.dir, error)));
+        let users = prepared.await?;
         app.tasks.spawn(background::run(app.clone()));
         let stop = app.stop.clone();
         // Small answers must not wait for more to send; a socket that refuses is only slower.
         let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-        let server = axum::serve(listener, routes::all(&app))
+        let own = OwnNames::new(&app.root_url, address);
+        let server = axum::serve(listener, routes::all(&app, own))
             .with_graceful_shutdown(app.stop.clone().cancelled_owned());
         let server = tokio::spawn(server.into_future());
         Ok(Self {
@@ -143,6 +151,14 @@ impl Sandbox {
             tracing::warn!("a task of the sandbox did not end in time");
         }
     }
+}
+
+/// Why a start failed: that the disk is full, where it is, else the error itself
+fn full_or(dir: &std::path::Path, error: Error) -> Error {
+    if disk::is_full(dir) {
+        return Error::Full(dir.to_owned());
+    }
+    error
 }
 
 fn prepare(app: &App, seed: &crate::config::Seed) -> Result<Vec<UserInfo>, Error> {

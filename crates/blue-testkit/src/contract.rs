@@ -8,12 +8,13 @@ use blue_core::{
     http::{Http, HttpConfig},
     secret::Secret,
 };
+use blue_sandbox::Flavor;
 
 use crate::{
     Backend, Lab, Repo, Server, Settings, Skip, User,
     openapi::Proxy,
     report,
-    server::{Kind, StartError},
+    server::{self, Kind, StartError},
 };
 
 /// Make a test of each behaviour for each back end
@@ -82,11 +83,25 @@ impl Cx {
         self.special(Kind::Elsewhere, "the real server has one name only")
     }
 
+    /// Returns the same context on a sandbox that answers as another version of Forgejo does
+    pub fn forgejo(&self, version: Flavor) -> Result<Self> {
+        if self.backend != Backend::SandboxForgejo {
+            return Err(
+                Skip::new("only the sandbox has versions of Forgejo to choose from").into(),
+            );
+        }
+        self.on(server::sandbox(version, Kind::Plain))
+    }
+
     fn special(&self, kind: Kind, why: &str) -> Result<Self> {
         if matches!(self.backend, Backend::Gitea | Backend::Forgejo) {
             return Err(Skip::new(why).into());
         }
-        match self.backend.sandbox(kind) {
+        self.on(self.backend.sandbox(kind))
+    }
+
+    fn on(&self, started: &'static Result<Server, StartError>) -> Result<Self> {
+        match started {
             Ok(server) => Ok(Self {
                 backend: self.backend,
                 lab: Lab::new(server),

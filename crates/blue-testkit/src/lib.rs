@@ -15,6 +15,8 @@ mod server;
 mod wait;
 
 pub use backend::Backend;
+/// The forges that the sandbox can answer as
+pub use blue_sandbox::Flavor as SandboxFlavor;
 pub use contract::{Cx, run};
 pub use env::Settings;
 pub use lab::{Answer, Import, Lab, Repo, User};

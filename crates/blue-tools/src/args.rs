@@ -1,7 +1,5 @@
 //! Arguments that many tools share
 
-use std::num::ParseIntError;
-
 use blue_core::forge::{
     git_url::GitUrl,
     model::{Host, Page},
@@ -62,6 +60,30 @@ impl RepoArgs {
         [owner, name, host, whole].iter().all(|part| part.is_none())
     }
 
+    /// Takes the repository from a URL that names it, unless another one is named already
+    pub(crate) fn name_whole(&mut self, whole: String, url: &str) -> Result<(), ToolError> {
+        let named = Self {
+            whole: Some(whole),
+            ..Self::default()
+        };
+        if !self.is_left_out() {
+            let (own, other) = (self.ask()?, named.ask()?);
+            let same = |own: &Option<String>, other: &Option<String>| {
+                own.is_none()
+                    || own.as_deref().map(str::to_lowercase)
+                        == other.as_deref().map(str::to_lowercase)
+            };
+            let same_host = own.host.is_none() || own.host == other.host;
+            if !same_host || !same(&own.owner, &other.owner) || !same(&own.name, &other.name) {
+                let message = format!("`{url}` belongs to another repository than the one named");
+                return Err(ToolError::new(ErrorCode::Usage, message)
+                    .with_hint("leave the repository out: the URL names it"));
+            }
+        }
+        *self = named;
+        Ok(())
+    }
+
     pub(crate) fn ask(&self) -> Result<Ask, ToolError> {
         let (host, owner, name) = match &self.whole {
             None => (
@@ -78,6 +100,7 @@ impl RepoArgs {
                         host: Some(url.host()),
                         owner: Some(url.owner().to_owned()),
                         name: Some(url.repo().to_owned()),
+                        base: url.written_base(),
                         remote: None,
                     });
                 }
@@ -105,6 +128,7 @@ impl RepoArgs {
             host,
             owner: given(owner),
             name: given(name),
+            base: None,
             remote: None,
         })
     }
@@ -115,11 +139,6 @@ pub(crate) const LONGEST_WAIT: u32 = 300;
 
 /// Most rows in one answer; no forge gives more in one page
 const MOST_ROWS: u32 = 100;
-
-/// Number of a pull request on the command line, also as pages show it: `#12`
-pub(crate) fn number(typed: &str) -> Result<u64, ParseIntError> {
-    typed.strip_prefix('#').unwrap_or(typed).parse()
-}
 
 /// `--page` on the command line
 pub(crate) fn page(typed: &str) -> Result<u32, String> {

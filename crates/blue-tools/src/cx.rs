@@ -3,7 +3,7 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -15,9 +15,10 @@ use blue_core::{
         model::RepoId,
         open::{Ask, Forges, OpenError, Opened},
     },
+    git::Git,
 };
 
-use crate::{ErrorCode, ToolError, args::RepoArgs};
+use crate::{Effect, ErrorCode, ToolError, args::RepoArgs, reply::Envelope};
 
 /// From what a caller names to an open forge; the allowlist is kept behind this
 #[async_trait]
@@ -55,7 +56,15 @@ pub struct Cx {
     lent: bool,
     listener: Option<Listener>,
     piped: Option<Piped>,
-    notices: Arc<Mutex<Vec<String>>>,
+    effect: Effect,
+    record: Arc<Mutex<CallRecord>>,
+}
+
+/// Facts of one call that its tool does not return itself
+#[derive(Debug, Default)]
+struct CallRecord {
+    notes: Vec<String>,
+    repository: Option<RepoId>,
 }
 
 /// A repository that the caller may reach; there is no other way to a forge
@@ -64,7 +73,22 @@ pub struct Repo {
     pub forge: Arc<dyn Forge>,
     pub id: RepoId,
     /// What it was found to be, before it was asked
-    pub kind: DetectedType,
+    kind: DetectedType,
+    /// Which of Gitea and Forgejo it is was not asked yet
+    family_only: bool,
+}
+
+impl Repo {
+    /// Returns the type that the server reports, as `blue forge status` shows it
+    ///
+    /// Costs a round of requests at most once, and none where the type was found by asking.
+    pub async fn forge_name(&self) -> &'static str {
+        if !self.family_only {
+            return self.kind.as_str();
+        }
+        let flavor = self.forge.flavor().await;
+        flavor.map_or(self.kind, DetectedType::from).as_str()
+    }
 }
 
 impl Cx {
@@ -78,7 +102,9 @@ impl Cx {
             lent: false,
             listener: None,
             piped: None,
-            notices: Arc::default(),
+            // Until a call says what it does, the strictest.
+            effect: Effect::Destroy,
+            record: Arc::default(),
         }
     }
 
@@ -120,6 +146,26 @@ impl Cx {
         self
     }
 
+    /// Returns the context of one call: a record of its own, which begins with the notes that are
+    /// pending here, such as those of a question that was asked before the call
+    #[must_use]
+    pub fn for_call(&self, effect: Effect) -> Self {
+        let notes = std::mem::take(&mut self.record().notes);
+        let record = CallRecord {
+            notes,
+            repository: None,
+        };
+        Self {
+            effect,
+            record: Arc::new(Mutex::new(record)),
+            ..self.clone()
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, CallRecord> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Find and open the repository that was named, if it is allowed
     pub async fn repo(&self, args: &RepoArgs) -> Result<Repo, ToolError> {
         let ask = args.ask()?;
@@ -128,10 +174,17 @@ impl Cx {
         for notice in opened.notices {
             self.note(notice);
         }
+        if self.effect != Effect::Read
+            && let Some(why) = &opened.reads_only
+        {
+            return Err(ToolError::of_reads_only(why));
+        }
+        self.record().repository = Some(opened.repo.clone());
         Ok(Repo {
             forge: opened.forge,
             id: opened.repo,
             kind: opened.found.kind,
+            family_only: opened.found.family_only,
         })
     }
 
@@ -142,6 +195,20 @@ impl Cx {
     /// The folder whose git remote is meant when no repository is named
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// Whether the clone that the caller works in has a remote of this name
+    pub(crate) async fn has_remote(&self, name: &str) -> bool {
+        // The folder of a server that lends tokens is not the caller's.
+        if self.lent {
+            return false;
+        }
+        let git = Git::default();
+        if !git.is_repository(&self.cwd).await.unwrap_or(false) {
+            return false;
+        }
+        let remotes = git.remotes(&self.cwd).await;
+        remotes.is_ok_and(|remotes| remotes.iter().any(|remote| remote == name))
     }
 
     pub fn is_read_only(&self) -> bool {
@@ -193,17 +260,31 @@ impl Cx {
         })
     }
 
-    /// Say something beside the answer, once
-    pub fn note(&self, notice: String) {
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notices.contains(&notice) {
-            notices.push(notice);
+    /// Adds a line to the `notes` of the answer or error of this call, once
+    ///
+    /// For what a caller should know beside the result: something noticed, an assumption made.
+    pub fn note(&self, note: String) {
+        let mut record = self.record();
+        if !record.notes.contains(&note) {
+            record.notes.push(note);
         }
     }
 
-    /// What was noticed, each thing once
-    pub fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the notes so far, each once
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.record().notes.clone()
+    }
+
+    /// Returns what every answer of this call has beside the fields of its tool
+    pub(crate) fn envelope(&self) -> Envelope {
+        let record = self.record();
+        let repository = record.repository.as_ref();
+        Envelope {
+            repository: repository
+                .filter(|_| self.effect != Effect::Read)
+                .map(ToString::to_string),
+            notes: record.notes.clone(),
+        }
     }
 }
 

@@ -10,9 +10,11 @@ pub mod error;
 mod id;
 pub mod page;
 mod path;
+mod pr_selector;
 pub mod reply;
 pub mod rows;
 pub mod schema;
+mod similar;
 pub mod tool;
 pub mod tools;
 
@@ -20,4 +22,5 @@ pub use cx::{Cx, Opener, Progress, Repo};
 pub use error::{ErrorCode, ToolError};
 pub use page::{Cell, Page, Style};
 pub use reply::{Answer, Reply};
-pub use tool::{AnyTool, Effect, Tool};
+pub use similar::nearest;
+pub use tool::{AnyTool, Effect, Tool, Verdict};

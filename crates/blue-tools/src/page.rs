@@ -20,6 +20,8 @@ pub struct Cell {
     pub style: Style,
     /// Where it leads, for terminals that can show links
     pub link: Option<String>,
+    /// Not to be cut in a narrow terminal: a part of it is of no use
+    pub whole: bool,
 }
 
 impl Cell {
@@ -28,12 +30,20 @@ impl Cell {
             text: clean_line(text),
             style,
             link: None,
+            whole: false,
         }
     }
 
     /// A name, path or reference: what cannot be seen in it is written out
     pub fn name(text: &str, style: Style) -> Self {
         Self::new(&reveal(text), style)
+    }
+
+    /// A text that a narrow terminal wraps rather than cuts, such as a token to copy
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self
     }
 
     #[must_use]

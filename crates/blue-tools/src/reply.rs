@@ -4,16 +4,24 @@ use blue_core::text;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{ErrorCode, Page, ToolError};
+use crate::{ErrorCode, Page, ToolError, Verdict};
 
 /// Largest result of a call as an MCP client gets it, with everything that is around the answer
 pub const MAX_RESULT: usize = 60_000;
-/// Largest answer, counted as [`bytes`] does
+/// Largest answer with its notes, counted as [`bytes`] does
 ///
 /// A result has it twice, as an object and as that object's text; both count, as they travel.
-pub const MAX_BYTES: usize = MAX_RESULT - ENVELOPE;
+pub const MAX_ANSWER_BYTES: usize = MAX_RESULT - ENVELOPE;
+/// Largest answer of a tool, before its notes are added
+pub const MAX_BYTES: usize = MAX_ANSWER_BYTES - MAX_NOTES_BYTES;
 /// Room for what is around the two copies
 const ENVELOPE: usize = 500;
+/// Room for the `notes` of an answer, counted as [`bytes`] does
+const MAX_NOTES_BYTES: usize = 3_000;
+/// Longest note; a name that a clone or a forge chose may be in it
+const MAX_NOTE_BYTES: usize = 450;
+/// What [`bytes`] counts for `,"notes":[]`
+const NOTES_KEY_BYTES: usize = 24;
 /// Most advice in one answer
 const MAX_STEPS: usize = 5;
 
@@ -65,20 +73,34 @@ impl<T> Reply<T> {
 pub struct Answer {
     pub json: Map<String, Value>,
     pub page: Page,
+    pub verdict: Verdict,
     pub next_steps: Vec<String>,
+    /// What was noticed; also in `json`
+    pub notes: Vec<String>,
     /// In place of the page
     pub bytes: Option<Vec<u8>>,
 }
 
+/// Fields of an answer beside those of its tool and its `next_steps`
+#[derive(Debug, Default)]
+pub(crate) struct Envelope {
+    /// The repository that a write went to
+    pub(crate) repository: Option<String>,
+    pub(crate) notes: Vec<String>,
+}
+
 impl<T: Serialize> Reply<T> {
-    /// Lay it out flat: the fields of the result, then `next_steps`
-    pub(crate) fn json(&self) -> Result<Map<String, Value>, ToolError> {
+    /// Lay it out flat: the fields of the result, `repository`, `next_steps`, `notes`
+    pub(crate) fn json(&self, envelope: &Envelope) -> Result<Map<String, Value>, ToolError> {
         let internal = |what: &str| ToolError::new(ErrorCode::Internal, what.to_owned());
         let value = serde_json::to_value(&self.result)
             .map_err(|e| internal("the answer cannot be written").with_source(e))?;
         let Value::Object(mut fields) = value else {
             return Err(internal("the answer is not an object"));
         };
+        if let Some(repository) = &envelope.repository {
+            fields.insert("repository".to_owned(), repository.clone().into());
+        }
         if !self.next_steps.is_empty() {
             fields.insert("next_steps".to_owned(), self.next_steps.clone().into());
         }
@@ -91,8 +113,26 @@ impl<T: Serialize> Reply<T> {
             )
             .with_hint("ask for less: a smaller `limit`, fewer `lines`, a folder further down"));
         }
+        let notes = cut_notes(&envelope.notes);
+        if !notes.is_empty() {
+            fields.insert("notes".to_owned(), notes.into());
+        }
         Ok(fields)
     }
+}
+
+/// Returns the notes as they are sent: nothing hidden in them, each cut, and only those that fit
+pub(crate) fn cut_notes(notes: &[String]) -> Vec<String> {
+    let cut = |note: &String| {
+        let note = text::clean_line(&text::reveal(note));
+        match note.floor_char_boundary(MAX_NOTE_BYTES) {
+            end if end < note.len() => format!("{}…", &note[..end]),
+            _ => note,
+        }
+    };
+    let mut notes: Vec<String> = notes.iter().map(cut).collect();
+    fit(&mut notes, MAX_NOTES_BYTES - NOTES_KEY_BYTES);
+    notes
 }
 
 /// Bytes that it takes in a result: as compact JSON, and once more as that put into a JSON string,
@@ -120,7 +160,7 @@ pub fn fit<T: Serialize>(rows: &mut Vec<T>, budget: usize) -> usize {
 }
 
 /// Fields with what people wrote for people; the rest are names, or texts that name something
-const PROSE: &[&str] = &["content", "description", "log", "open", "title"];
+const PROSE: &[&str] = &["body", "content", "description", "log", "open", "title"];
 
 /// What a forge sends is data: nothing hidden may reach a model or a terminal
 ///
@@ -157,12 +197,18 @@ mod tests {
             rows: vec!["main".to_owned(), "ma\u{200b}in".to_owned()],
         })
         .next("Merge `ma\u{200b}in` with pr_merge");
-        let json = Value::Object(reply.json().unwrap());
+        let envelope = Envelope {
+            repository: Some("acme/site".to_owned()),
+            notes: vec!["`\u{200b}main` is meant\n".to_owned()],
+        };
+        let json = Value::Object(reply.json(&envelope).unwrap());
         assert_eq!(
             json,
             serde_json::json!({
                 "title": "ab[1m", "rows": ["main", r"ma\u{200b}in"],
-                "next_steps": [r"Merge `ma\u{200b}in` with pr_merge"]
+                "repository": "acme/site",
+                "next_steps": [r"Merge `ma\u{200b}in` with pr_merge"],
+                "notes": [r"`\u{200b}main` is meant"],
             })
         );
     }
@@ -177,10 +223,27 @@ mod tests {
             reply = reply.next("Look with repo_status");
         }
         assert_eq!(reply.next_steps.len(), MAX_STEPS);
-        assert_eq!(reply.json().unwrap_err().code, ErrorCode::TooLarge);
+        let plain = Envelope::default();
+        assert_eq!(reply.json(&plain).unwrap_err().code, ErrorCode::TooLarge);
         let cut = fit(&mut reply.result.rows, 20_100);
         assert_eq!((reply.result.rows.len(), cut), (10, 30));
-        assert!(reply.json().is_ok());
+        assert!(reply.json(&plain).is_ok());
+    }
+
+    #[test]
+    fn notes_of_any_length_fit_beside_the_largest_answer() {
+        let mut reply = Reply::from(Out {
+            title: String::new(),
+            rows: vec!["x".repeat(1000); 60],
+        });
+        fit(&mut reply.result.rows, MAX_BYTES - 100);
+        let envelope = Envelope {
+            repository: None,
+            notes: vec!["\"".repeat(9_000), "é".repeat(9_000), "short".to_owned()],
+        };
+        let json = reply.json(&envelope).unwrap();
+        assert!(bytes(&json) <= MAX_ANSWER_BYTES, "{}", bytes(&json));
+        assert!(json["notes"].as_array().is_some_and(|n| !n.is_empty()));
     }
 
     #[test]

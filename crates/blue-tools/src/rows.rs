@@ -38,6 +38,8 @@ pub struct PrRow {
     pub title: String,
     /// `open`, `closed` or `merged`
     pub state: String,
+    /// Absent where a push made the pull request, without a branch
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     pub base_branch: String,
     pub draft: bool,
@@ -90,7 +92,10 @@ impl PrRow {
 pub struct OpenPrRow {
     pub number: u64,
     pub title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
+    /// Absent where it is the default branch
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub base_branch: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub draft: bool,
@@ -113,6 +118,15 @@ impl From<PullRequest> for OpenPrRow {
 }
 
 impl OpenPrRow {
+    /// Leaves the base out where it is the default branch, which the answer names once
+    #[must_use]
+    pub fn beside_default(mut self, default_branch: &str) -> Self {
+        if self.base_branch == default_branch {
+            self.base_branch.clear();
+        }
+        self
+    }
+
     pub fn cells(&self) -> Vec<Cell> {
         self.whole.cells()
     }
@@ -151,6 +165,15 @@ pub fn pr_state(state: PrState) -> &'static str {
 /// As much of a commit id as people read
 pub fn short(sha: &str) -> &str {
     sha.get(..10).unwrap_or(sha)
+}
+
+/// A sentence of a hint as a step, which begins with a capital letter
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 /// `1 branch`, `2 branches`

@@ -30,6 +30,17 @@ impl Effect {
     }
 }
 
+/// Judgement of an answer, for tools whose answer is one; a script reads it from the exit status
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verdict {
+    #[default]
+    Green,
+    /// Failed or blocked
+    Red,
+    /// Pending or unknown
+    Pending,
+}
+
 /// A thing that an agent or a person can ask for
 ///
 /// The doc comment of `Input` is the description that models, people and the reference page see.
@@ -59,6 +70,11 @@ pub trait Tool: Debug + Sync + 'static {
         input: Self::Input,
     ) -> impl Future<Output = Result<Self::Input, ToolError>> + Send {
         std::future::ready(Ok(input))
+    }
+
+    /// Returns how the answer judges what was asked about
+    fn verdict(_output: &Self::Output) -> Verdict {
+        Verdict::Green
     }
 
     /// What a person sees
@@ -132,7 +148,7 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn output_schema(&self) -> Map<String, Value> {
-        schema::output::<T::Output>()
+        schema::output::<T::Output>(T::EFFECT)
     }
 
     fn command(&self) -> clap::Command {
@@ -151,16 +167,21 @@ impl<T: Tool> AnyTool for T {
         cx: &'a Cx,
         args: Map<String, Value>,
     ) -> Future1<'a, Map<String, Value>> {
-        guarded(async move {
+        let cx = cx.for_call(T::EFFECT);
+        guarded(cx.clone(), async move {
+            let cx = &cx;
             allow::<T>(cx)?;
             let input = schema::check::parse::<T::Input>(T::NAME, args)?;
             let reply = self.run(cx, input).await;
-            reply.map_err(|error| cx.advised(error))?.json()
+            let reply = reply.map_err(|error| cx.advised(error))?;
+            reply.json(&cx.envelope())
         })
     }
 
     fn call_args<'a>(&'a self, cx: &'a Cx, args: &'a ArgMatches) -> Future1<'a, Answer> {
-        guarded(async move {
+        let cx = cx.for_call(T::EFFECT);
+        guarded(cx.clone(), async move {
+            let cx = &cx;
             allow::<T>(cx)?;
             let input = T::Input::from_arg_matches(args)
                 .map_err(|e| ToolError::new(ErrorCode::Usage, e.to_string()))?;
@@ -168,9 +189,12 @@ impl<T: Tool> AnyTool for T {
             let reply = self.run(cx, input).await?;
             let mut page = Page::default();
             T::page(&reply.result, &mut page);
+            let envelope = cx.envelope();
             Ok(Answer {
-                json: reply.json()?,
+                json: reply.json(&envelope)?,
+                notes: envelope.notes,
                 page,
+                verdict: T::verdict(&reply.result),
                 next_steps: reply.next_steps,
                 bytes: reply.bytes,
             })
@@ -187,12 +211,14 @@ fn allow<T: Tool>(cx: &Cx) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A panic is a failure of its own call and of nothing else
+/// Runs a call; a panic is a failure of its own call and of nothing else, and a failure gets the
+/// notes of the call
 fn guarded<'a, R: 'a>(
+    cx: Cx,
     call: impl Future<Output = Result<R, ToolError>> + Send + 'a,
 ) -> Future1<'a, R> {
-    Box::pin(async {
-        AssertUnwindSafe(call)
+    Box::pin(async move {
+        let outcome = AssertUnwindSafe(call)
             .catch_unwind()
             .await
             .unwrap_or_else(|panic| {
@@ -206,6 +232,7 @@ fn guarded<'a, R: 'a>(
                     ToolError::new(ErrorCode::Internal, "a defect in Blue ended this call")
                         .with_hint("the log on stderr says more; the other tools still work"),
                 )
-            })
+            });
+        outcome.map_err(|error| error.with_notes(cx.notes()))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
-use blue_tools::{ErrorCode, ToolError};
+use blue_tools::{ErrorCode, ToolError, nearest};
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::styling,
@@ -14,6 +14,7 @@ use terminal_size::{Width, terminal_size};
 use crate::{
     commands::{self, Brief, Call},
     env::{self, Env, Group},
+    habits,
     render::folded,
     version::LINE,
 };
@@ -58,6 +59,14 @@ pub(crate) struct Global {
 
 /// Read the command line; an `Err` is a help page, the version or a mistake
 pub(crate) fn parse(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
+    let mut cli = parse_words(argv, env)?;
+    if let Call::Tool(call) = &mut cli.call {
+        call.read_alias(argv);
+    }
+    Ok(cli)
+}
+
+fn parse_words(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     let moved = commands::limits_after(argv).or_else(|| help_alone(argv));
     let argv = moved.as_deref().unwrap_or(argv);
     // Only who needs help or made a mistake waits for all commands and their texts.
@@ -146,10 +155,12 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     };
     let mut hints: Vec<String> = lines
         .filter_map(|line| line.strip_prefix("tip: "))
-        .filter(|tip| !tip.starts_with("to pass "))
+        // What only sounds alike to clap is not proposed.
+        .filter(|tip| !tip.starts_with("to pass ") && !is_similar_name(tip))
         .map(str::to_owned)
         .collect();
     let called = called(argv);
+    hints.extend(instead_of(error, &called, argv));
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && called == "blue"
     {
@@ -163,6 +174,50 @@ pub(crate) fn mistake(error: &clap::Error, argv: &[OsString]) -> ToolError {
     }
     hints.push(format!("see `{called} --help`"));
     ToolError::new(ErrorCode::Usage, message).with_hint(hints.join("; "))
+}
+
+/// Whether clap proposes an argument or a command; a value it proposes is one of few
+fn is_similar_name(tip: &str) -> bool {
+    tip.contains("similar argument") || tip.contains("similar subcommand")
+}
+
+/// What to type in place of an option or a command that does not exist
+fn instead_of(error: &clap::Error, called: &str, argv: &[OsString]) -> Option<String> {
+    let mut here = command();
+    here.build();
+    for word in called.split(' ').skip(1) {
+        here = here.find_subcommand(word)?.clone();
+    }
+    if let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand) {
+        if let Some(answer) = habits::verb_answer(called, verb) {
+            return Some(answer.to_owned());
+        }
+        let names = here.get_subcommands().map(clap::Command::get_name);
+        let near = nearest(verb, names.filter(|name| *name != "help"))?;
+        return Some(format!("a similar subcommand exists: `{near}`"));
+    }
+    let ContextValue::String(typed) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    if let Some(answer) = habits::flag_answer(called, typed) {
+        return Some(answer.to_owned());
+    }
+    // `gh pr list --json number,title`
+    let mut pairs = argv.windows(2);
+    if pairs.any(|pair| pair[0] == "--json" && pair[1] == typed.as_str()) {
+        return Some("`--json` takes no fields: it prints all of them".to_owned());
+    }
+    let word = typed.strip_prefix("--")?.split('=').next()?;
+    let longs: Vec<&str> = here
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set())
+        .flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default())
+        .collect();
+    let near = nearest(word, longs)?;
+    Some(format!("a similar argument exists: `--{near}`"))
 }
 
 /// The command that was meant, as far as it can be understood

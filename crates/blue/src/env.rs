@@ -11,7 +11,7 @@ use std::{
 };
 
 use blue_core::{
-    forge::{allow::Allow, open::Settings},
+    forge::{allow::Allow, model::Host, open::Settings},
     http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
@@ -163,6 +163,11 @@ const BLUE_CA_FILE: Var = network(
     "BLUE_CA_FILE",
     "PEM file with certificates to trust in addition to the system's",
 );
+const BLUE_PRIVATE_HOSTS: Var = network(
+    "BLUE_PRIVATE_HOSTS",
+    "Hosts on private networks that a forge may redirect to, such as the storage of its job logs; \
+     separated by commas",
+);
 const NO_COLOR: Var = output("NO_COLOR", "Any value: no colour, no links");
 const CLICOLOR: Var = output("CLICOLOR", "`0`: no colour, no links");
 const CLICOLOR_FORCE: Var = output(
@@ -210,6 +215,7 @@ pub(crate) const ALL: &[Var] = &[
     HOME,
     PATH,
     BLUE_CA_FILE,
+    BLUE_PRIVATE_HOSTS,
     network("HTTPS_PROXY", "Proxy for https; `https_proxy` wins"),
     network("https_proxy", "Proxy for https"),
     network("HTTP_PROXY", "Proxy for http; `http_proxy` wins"),
@@ -332,6 +338,11 @@ impl Env {
         Some(self.blue_home()?.join("broker"))
     }
 
+    /// File with the token that clients of `blue mcp --http` send
+    pub(crate) fn mcp_token_file(&self) -> Option<PathBuf> {
+        Some(self.blue_home()?.join("mcp-token"))
+    }
+
     /// How a person calls this very program: by name if that finds it, else by its path
     pub(crate) fn program(&self) -> String {
         let Ok(program) = std::env::current_exe() else {
@@ -377,6 +388,7 @@ impl Env {
                 https: proxy("https_proxy", "HTTPS_PROXY").map(Secret::new),
                 no_proxy: proxy("no_proxy", "NO_PROXY"),
             },
+            private_hosts: self.private_hosts()?,
             ..HttpConfig::default()
         };
         Http::check(&config).map_err(|error| {
@@ -386,6 +398,22 @@ impl Env {
             )
         })?;
         Ok(config)
+    }
+
+    /// The hosts that a redirect of a forge may lead to although they are private
+    fn private_hosts(&self) -> Result<Vec<Host>, ToolError> {
+        let list = self.lookup(BLUE_PRIVATE_HOSTS.name).unwrap_or_default();
+        list.split(',')
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty())
+            .map(|entry| {
+                Host::parse(entry).map_err(|error| {
+                    let message = format!("{}: {error}", BLUE_PRIVATE_HOSTS.name);
+                    ToolError::new(ErrorCode::Config, message)
+                        .with_hint("write hosts like `logs.example.org` or `10.0.0.5:9000`")
+                })
+            })
+            .collect()
     }
 
     /// What finding and opening forges depends on
@@ -503,8 +531,8 @@ An empty variable counts as unset, except for `BLUE_ALLOW`, which must not be em
 
 | file | what |
 |---|---|
-| `.blue/config.yaml` in a repository | `forge:` with `type`, `host`, `owner`, `repo`: what Blue detected from the remote, written at the first use. What you edit wins; all other keys and comments are kept |
-| `$BLUE_HOME/hosts.yaml` | per host: type, API address, where its token comes from (variable, file or command), CA file, and whether tokens from variables may be sent there; `blue forge hosts --help` shows an entry |
+| `.blue/config.yaml` in a repository | `forge:` with `type`, `host`, `owner`, `repo`: what Blue detected from the remote, written at the first use and after the remote changes. The remote names host, owner and repository; the file gives the type of that host (`type: none`: no forge), or chooses between several remotes. If git tracks the file and it names another repository than the remote, reads follow the remote and writes are refused until the repository is named. Without a remote it serves reads only. As long as git does not track it, its line is in the clone's exclude file; other keys are kept. `--read-only` writes nothing there |
+| `$BLUE_HOME/hosts.yaml` | per host: type, API address, where its token comes from (variable, file or command), CA file, the host of its ssh remotes if that is another (`ssh_host`), and whether tokens from variables may be sent there; `blue forge hosts --help` shows an entry |
 ";
 
     fn configuration_page() -> String {

@@ -5,7 +5,9 @@
 mod cli;
 mod commands;
 mod env;
+mod habits;
 mod mcp;
+mod open_files;
 mod render;
 mod telemetry;
 mod version;

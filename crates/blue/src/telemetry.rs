@@ -69,7 +69,8 @@ pub(crate) fn init(
 fn level(verbose: u8) -> Option<&'static str> {
     match verbose {
         0 => None,
-        1 => Some("warn,blue=info,blue_broker=info,blue_core=info,blue_sandbox=info"),
+        // With the requests to forges, each with its status and duration.
+        1 => Some("warn,blue=info,blue_broker=info,blue_core=debug,blue_sandbox=info"),
         2 => Some("info,blue=debug,blue_broker=debug,blue_core=debug,blue_sandbox=debug"),
         _ => Some("trace"),
     }

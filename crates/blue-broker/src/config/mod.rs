@@ -7,6 +7,7 @@ mod clients;
 mod layers;
 mod network;
 mod places;
+mod postgres;
 mod settings;
 mod values;
 
@@ -17,6 +18,7 @@ use blue_core::secret::Secret;
 pub use clients::StaticClient;
 pub use layers::{Fault, Faults, File, Given};
 pub use network::Network;
+pub(crate) use postgres::postgres_options;
 pub use settings::{Kind, SETTINGS, Setting, setting};
 pub use values::{Database, ForgeScopes, ForgeUrl, PublicUrl};
 

@@ -130,7 +130,7 @@ pub const SETTINGS: &[Setting] = &[
     secret(
         "db",
         "BLUE_BROKER_DB",
-        "Database: `sqlite:FILE` or `postgres://…`",
+        "Database: `sqlite:FILE` or `postgres://…`, which on another machine means `sslmode=verify-full` unless it names a mode",
         "`broker.db` in the folder of the data",
     ),
     path(

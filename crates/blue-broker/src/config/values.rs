@@ -87,6 +87,10 @@ impl PublicUrl {
         is_loopback(&self.url)
     }
 
+    pub fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
     /// Whether an address is ours, by whatever name of this machine
     pub(crate) fn leads_here(&self, url: &Url) -> bool {
         let same_port = url.port_or_known_default() == self.url.port_or_known_default();

@@ -9,6 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use tempfile::{NamedTempFile, PersistError};
 
 use super::keyring::{KeyRing, MasterKey};
 use crate::{
@@ -63,8 +64,15 @@ pub(crate) fn load_or_make(
                 });
             }
             let made = KeyRing::of(MasterKey::of(rng::bytes(rng)), Vec::new());
-            write(path, &made)?;
-            Ok(made)
+            // Two replicas may start at once: both use the file that was there first.
+            match make(path, &made) {
+                Err(KeyFileError::Write { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists =>
+                {
+                    read(path)
+                }
+                done => done.map(|()| made),
+            }
         }
         (read, _) => read,
     }
@@ -110,12 +118,25 @@ pub(crate) fn lock(path: &Path) -> Result<Lock, KeyFileError> {
 
 /// Replace the file in one step, readable by its owner only, who stays the same
 pub(crate) fn write(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
+    put(path, ring, |file| file.persist(path))
+}
+
+/// Make the file in one step, readable by its owner only; one that is there stays as it is
+fn make(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
+    put(path, ring, |file| file.persist_noclobber(path))
+}
+
+fn put(
+    path: &Path,
+    ring: &KeyRing,
+    persist: impl FnOnce(NamedTempFile) -> Result<File, PersistError>,
+) -> Result<(), KeyFileError> {
     let failed = |source| KeyFileError::Write {
         path: shown(path),
         source,
     };
     // A temporary file is made 0600.
-    let mut file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
+    let mut file = NamedTempFile::new_in(folder(path)).map_err(failed)?;
     #[cfg(unix)]
     give_to_owner(file.as_file(), path).map_err(|source| KeyFileError::Owner {
         path: shown(path),
@@ -125,7 +146,7 @@ pub(crate) fn write(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
         writeln!(file, "{}", STANDARD.encode(key.bytes())).map_err(failed)?;
     }
     file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    persist(file).map_err(|error| failed(error.error))?;
     // Rows will need the key: it must not be lost with the power.
     #[cfg(unix)]
     File::open(folder(path))
@@ -246,6 +267,18 @@ mod tests {
         let named = KeyFile::Named(dir.path().join("keys"));
         let lost = load_or_make(&named, &SystemRng::default(), None);
         assert!(matches!(lost, Err(KeyFileError::Read { .. })));
+    }
+
+    #[test]
+    fn a_key_file_that_appears_meanwhile_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        let rng = SystemRng::default();
+        let new_ring = || KeyRing::of(MasterKey::of(rng::bytes(&rng)), Vec::new());
+        let first = new_ring();
+        make(&path, &first).unwrap();
+        assert!(make(&path, &new_ring()).is_err());
+        assert_eq!(read(&path).unwrap().ids(), first.ids());
     }
 
     #[test]

@@ -104,6 +104,12 @@ impl KeyRing {
         Self { active, previous }
     }
 
+    /// The same ring each time
+    #[cfg(test)]
+    pub(crate) fn fixed() -> Self {
+        Self::of(MasterKey::of([7; 32]), Vec::new())
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &MasterKey> {
         std::iter::once(&self.active).chain(&self.previous)
     }
@@ -187,7 +193,7 @@ mod tests {
     use crate::rng::SystemRng;
 
     fn ring() -> KeyRing {
-        KeyRing::of(MasterKey::of([7; 32]), Vec::new())
+        KeyRing::fixed()
     }
 
     #[test]

@@ -129,6 +129,14 @@ impl Passes {
         remembered.passes.insert(hash, entry);
     }
 
+    /// Drops entries that are too old to be used, and with them the forge tokens they hold
+    ///
+    /// Grants that expire, or that another process revokes, are not told to [`Self::forget`].
+    pub(crate) fn drop_stale(&self) {
+        let young = |_: &TokenHash, entry: &mut Entry| entry.at.elapsed() < NOTED;
+        self.lock().passes.retain(young);
+    }
+
     /// Forget everything about grants that ended
     pub(crate) fn forget(&self, grants: &[String]) {
         let mut remembered = self.lock();
@@ -158,13 +166,13 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         return Err(BAD);
     }
     if !checked.used {
-        app.store.access_used(&checked.pair, now).await?;
+        not_written(app.store.access_used(&checked.pair, now).await);
     }
     let due = |noted: Timestamp| now.duration_since(noted).unsigned_abs() >= NOTED;
     let noted = match noted {
         Some(noted) if !due(noted) => noted,
         _ => {
-            app.store.grant_used(&checked.grant, now).await?;
+            not_written(app.store.grant_used(&checked.grant, now).await);
             now
         }
     };
@@ -185,6 +193,17 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
     };
     app.passes.put(hash, ends, entry);
     Ok(pass)
+}
+
+/// Log that a use could not be noted, as on a full disk
+///
+/// The token is valid all the same, and reading is what the caller came for. The next look at the
+/// rows, a second later at most, tries again.
+fn not_written(noted: Result<(), StoreError>) {
+    if let Err(error) = noted {
+        let why = &error as &dyn std::error::Error;
+        tracing::warn!(error = why, "the use of a token could not be noted");
+    }
 }
 
 /// The token of the one `Authorization` header; no other place is looked at
@@ -238,6 +257,22 @@ mod tests {
         };
         passes.put(hash, 0, old);
         assert!(passes.get(&hash, now).is_none());
+    }
+
+    #[test]
+    fn a_forge_token_that_is_not_used_leaves_memory() {
+        let passes = Passes::default();
+        let (stale, recent) = (TokenHash::of("stale"), TokenHash::of("recent"));
+        let old = Entry {
+            at: Instant::now().checked_sub(NOTED).unwrap(),
+            ..entry("g1", 600)
+        };
+        let held = Arc::downgrade(&old.pass);
+        passes.put(stale, 0, old);
+        passes.put(recent, 0, entry("g2", 600));
+        passes.drop_stale();
+        assert!(held.upgrade().is_none());
+        assert!(passes.before(&recent).1.is_some());
     }
 
     #[test]

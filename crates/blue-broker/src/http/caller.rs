@@ -6,16 +6,16 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{Extensions, HeaderMap};
 
-use crate::{config::Network, limits};
+use crate::{config::Network, limits::CountedAs};
 
 /// The address that a request comes from; handlers take it from its extensions
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallerAddress(pub(crate) IpAddr);
 
 /// Whom a request is counted for; nobody if that is not known
-pub(crate) fn counted(extensions: &Extensions) -> Option<String> {
+pub(crate) fn counted(extensions: &Extensions) -> Option<CountedAs> {
     let CallerAddress(address) = extensions.get()?;
-    limits::who(*address)
+    CountedAs::address(*address)
 }
 
 /// Go back from the connection as far as each one who passed it on is trusted

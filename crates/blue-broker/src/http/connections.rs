@@ -12,12 +12,16 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::{
-    RequestId,
-    pages::connections::{Connection, ConnectionsPage, signed_out},
+    PageFrame, RequestId,
+    pages::{
+        connections::{Connection, ConnectionsPage, signed_out},
+        consent::Known,
+    },
 };
 use crate::{
     app::App,
     crypto::Purpose,
+    limits::CountedAs,
     oauth::{
         authorize, browser, consent,
         form::Params,
@@ -29,7 +33,7 @@ use crate::{
     upstream,
 };
 
-const COOKIE: &str = "__Host-connections";
+const COOKIE: &str = "connections";
 /// Seconds that somebody stays signed in
 const LIFE: u32 = 1800;
 const WHY: &str = "revoked by the person";
@@ -55,7 +59,7 @@ pub(crate) async fn open(app: &App, authorization: &str, user: &str) -> Result<(
 /// Go to the page with the cookie that its sign-in gave; who signed out meanwhile stays so
 pub(crate) fn enter(app: &App, authorization: &str) -> Response {
     let token = session(app, authorization);
-    let cookie = browser::set_cookie(COOKIE, token.expose(), LIFE);
+    let cookie = browser::set_cookie(&app.config.public_url, COOKIE, token.expose(), LIFE);
     see_other("/connections", Some(cookie))
 }
 
@@ -67,9 +71,9 @@ fn form_tokens(app: &App, session: &Token) -> Vec<String> {
 
 /// Who looks
 async fn visitor(app: &App, headers: &HeaderMap) -> Result<Option<(Token, PageSession)>, Trouble> {
-    let token =
-        browser::cookie(headers, COOKIE).and_then(|cookie| Token::parse(Kind::PageSession, cookie));
-    let Some(token) = token else {
+    let name = browser::cookie_name(&app.config.public_url, COOKIE);
+    let cookie = browser::cookie(headers, &name);
+    let Some(token) = cookie.and_then(|cookie| Token::parse(Kind::PageSession, cookie)) else {
         return Ok(None);
     };
     let session = app.store.page_session(&token.hash(), app.now()).await?;
@@ -86,20 +90,21 @@ pub(super) async fn show(
     if let Some(elsewhere) = authorize::other_spelling(&app, &headers, &uri) {
         return elsewhere;
     }
-    match list(&app, &headers).await {
+    match list(&app, &request, &headers).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
 }
 
-async fn list(app: &App, headers: &HeaderMap) -> Result<Response, Trouble> {
+async fn list(app: &App, request: &RequestId, headers: &HeaderMap) -> Result<Response, Trouble> {
+    let frame = PageFrame::new(app, request);
     let visitor = visitor(app, headers).await?;
     let user = match &visitor {
         Some((_, session)) => app.store.user(&session.user).await?,
         None => None,
     };
     let (Some((token, session)), Some(user)) = (visitor, user) else {
-        return Ok(signed_out(&*app.rng, &app.config.forge_name));
+        return Ok(signed_out(&frame, &app.config.forge_name));
     };
     let connections = connections(app, &user.id).await?;
     // Of the key that it was opened with, which may be the active one no more.
@@ -111,10 +116,11 @@ async fn list(app: &App, headers: &HeaderMap) -> Result<Response, Trouble> {
         forge: &app.config.forge_name,
         settings: &upstream::settings_url(app),
         must_reconnect: user.state == UserState::Reconnect,
+        scopes: app.config.forge_scopes.names(),
         connections: &connections,
         token: own.map_or("", String::as_str),
     };
-    Ok(page.show(&*app.rng))
+    Ok(page.show(&frame))
 }
 
 /// Clients rather than grants: one that was connected three times is one to a person
@@ -135,9 +141,9 @@ async fn connections(app: &App, user: &str) -> Result<Vec<Connection>, Trouble> 
             continue;
         };
         all.push(Connection {
+            known: client.as_ref().map_or(Known::Nothing, consent::known),
             name: client.map_or_else(String::new, |client| client.name),
             client_id,
-            scopes: grants[0].scope.clone(),
             since,
             last_used,
             grants: grants.len(),
@@ -173,7 +179,7 @@ async fn change(
     let what = params.get("do").unwrap_or_default();
     if what == "sign-in" {
         let from = super::counted(&parts.extensions);
-        return sign_in(app, from.as_deref()).await;
+        return sign_in(app, from.as_ref()).await;
     }
     let Some((token, session)) = visitor(app, headers).await? else {
         // Signed out meanwhile: the page says so.
@@ -194,7 +200,7 @@ async fn change(
         }
         ("sign-out", _) => {
             app.store.close_page(&token.hash()).await?;
-            let gone = browser::set_cookie(COOKIE, "", 0);
+            let gone = browser::set_cookie(&app.config.public_url, COOKIE, "", 0);
             return Ok(see_other("/connections", Some(gone)));
         }
         _ => {
@@ -207,7 +213,7 @@ async fn change(
 }
 
 /// Send somebody to the forge, for this page alone
-async fn sign_in(app: &App, from: Option<&str>) -> Result<Response, Trouble> {
+async fn sign_in(app: &App, from: Option<&CountedAs>) -> Result<Response, Trouble> {
     let ask = Ask {
         client_id: None,
         redirect_uri: "/connections".to_owned(),
@@ -220,7 +226,7 @@ async fn sign_in(app: &App, from: Option<&str>) -> Result<Response, Trouble> {
     let (new, secret) = authorize::fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
     let to = format!("/oauth/done?tx={}", new.id);
-    let cookie = browser::bind(&new.id, &secret);
+    let cookie = browser::bind(app, &new.id, &secret);
     consent::approve(app, new).await?;
     Ok(see_other(&to, Some(cookie)))
 }

@@ -2,10 +2,13 @@
 
 mod bearer;
 mod caller;
+mod connection_limits;
 pub(crate) mod connections;
 mod cors;
 mod error_page;
 mod health;
+mod home;
+mod host;
 mod mcp;
 pub(crate) mod pages;
 mod request;
@@ -15,8 +18,8 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
-    http::{HeaderValue, StatusCode, header},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{any, get, post},
@@ -26,9 +29,11 @@ use axum::{
 pub(crate) use bearer::check as check_bearer;
 pub(crate) use bearer::{Passes, REMEMBERED};
 pub(crate) use caller::counted;
-pub(crate) use error_page::{ErrorPage, page, page_with_head};
+pub(crate) use connection_limits::ConnectionLimits;
+pub(crate) use error_page::{ErrorPage, PageFrame, page, page_with_head};
 pub(crate) use health::Seen;
 pub(crate) use request::RequestId;
+pub(crate) use serve::serve_within;
 pub use serve::{HEAD, serve};
 
 use crate::{
@@ -39,9 +44,13 @@ use crate::{
 /// Largest body of a request that is no MCP call
 const BODY_LIMIT: usize = 64 * 1024;
 
+/// Browsers that were here once use no other scheme for a year
+const HTTPS_ONLY: &str = "max-age=31536000";
+
 /// Every path there is
 pub(crate) fn router(app: &Arc<App>) -> Router {
     Router::new()
+        .route("/", get(home::home).fallback(nothing_here))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/mcp", any(mcp::mcp))
@@ -79,7 +88,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(cors::cors))
-        .layer(middleware::from_fn(headers))
+        .layer(middleware::from_fn(host::exactly_one))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), headers))
         .layer(middleware::from_fn_with_state(
             Arc::clone(app),
             request::log,
@@ -88,7 +98,12 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
 }
 
 /// A quick 404 in JSON: clients probe well-known addresses and must not take a page for an answer
-async fn nothing_here() -> Response {
+///
+/// A browser gets a page, which is made of the bare status.
+async fn nothing_here(uri: Uri, headers: HeaderMap) -> Response {
+    if error_page::wants_page(&headers) && !uri.path().contains("/.well-known/") {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     json(
         StatusCode::NOT_FOUND,
         &serde_json::json!({ "error": "not_found" }),
@@ -103,10 +118,22 @@ pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
 }
 
 /// Headers that every answer has
-async fn headers(request: axum::extract::Request, next: Next) -> Response {
+async fn headers(
+    State(app): State<Arc<App>>,
+    request: axum::extract::Request,
+    next: Next,
+) -> Response {
     let mut answer = next.run(request).await;
+    add_standard_headers(&app, &mut answer);
+    answer
+}
+
+fn add_standard_headers(app: &App, answer: &mut Response) {
     let headers = answer.headers_mut();
     let value = HeaderValue::from_static;
+    if app.config.public_url.is_https() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value(HTTPS_ONLY));
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, value("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, value("DENY"));
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
@@ -120,5 +147,4 @@ async fn headers(request: axum::extract::Request, next: Next) -> Response {
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, value("no-store"));
     }
-    answer
 }

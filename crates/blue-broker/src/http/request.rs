@@ -15,7 +15,10 @@ use axum::{
 use tokio::time::timeout;
 use tracing::{Instrument as _, field::display};
 
-use super::caller::{self, CallerAddress};
+use super::{
+    caller::{self, CallerAddress},
+    error_page,
+};
 use crate::app::App;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -42,10 +45,14 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     let from = from.map(display);
     let method = request.method().clone();
     let path = shown(request.uri().path());
+    let page = path != "/mcp" && error_page::wants_page(request.headers());
     let span = tracing::info_span!("request", id = %id);
     let start = Instant::now();
     let run = next.run(request).instrument(span.clone());
     let mut answer = to_its_end(path, run).await;
+    if page {
+        answer = error_page::instead_of_bare(answer, &app, &RequestId(id.clone()));
+    }
     let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
         let status = answer.status().as_u16();
@@ -84,6 +91,7 @@ async fn to_its_end(path: &str, run: impl Future<Output = Response> + Send + 'st
 /// The path if it is one of ours: in another one somebody may have put a token
 fn shown(path: &str) -> &'static str {
     const KNOWN: &[&str] = &[
+        "/",
         "/healthz",
         "/readyz",
         "/mcp",

@@ -3,9 +3,15 @@
 //! A client that sends its request byte by byte must not hold a connection for ever, nor one that
 //! sends without end our memory.
 
-use std::{net::SocketAddr, pin::pin, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, time::Duration};
 
-use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
+use axum::{
+    Router,
+    body::Body,
+    extract::ConnectInfo,
+    http::{Request, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -17,6 +23,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::connection_limits::ConnectionLimits;
+
 /// Longest that a client may take to send the head of a request, and to send the next one
 pub const HEAD: Duration = Duration::from_secs(30);
 
@@ -25,19 +33,53 @@ const LARGEST: usize = 64 * 1024;
 
 /// Answer until `stop`, then let what runs come to its end; dropped, it cuts everything off
 pub async fn serve(listener: TcpListener, router: Router, head: Duration, stop: CancellationToken) {
+    let limits = ConnectionLimits::new(None, &[]);
+    serve_within(listener, router, head, limits, stop).await;
+}
+
+/// Like [`serve`], with limits to the number of connections
+///
+/// Where there are as many as there may be, the next one waits in the queue of the system until
+/// another ends; idle ones end after `head`. One of an address that has too many is closed.
+pub(crate) async fn serve_within(
+    listener: TcpListener,
+    router: Router,
+    head: Duration,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+) {
     let mut open = JoinSet::new();
+    let mut told_full = false;
     loop {
+        let is_full = limits.free() == 0;
+        if is_full && !told_full {
+            tracing::warn!("as many connections are open as there may be");
+        }
+        told_full = is_full;
+        let next = async {
+            let permit = limits.room().await;
+            let (socket, from) = listener.accept().await?;
+            io::Result::Ok((socket, from, permit))
+        };
         let taken = tokio::select! {
             () = stop.cancelled() => break,
             // Ended ones are forgotten, or they would be kept until the end.
             Some(_) = open.join_next() => continue,
-            taken = listener.accept() => taken,
+            taken = next => taken,
         };
         match taken {
-            Ok((socket, from)) => {
+            Ok((socket, from, permit)) => {
+                let Some(counted) = limits.count(permit, from.ip()) else {
+                    tracing::debug!(%from, "too many connections of one address");
+                    continue;
+                };
                 // Small answers must not wait for more to send; a socket that refuses is only slower.
                 let _ = socket.set_nodelay(true);
-                open.spawn(connection(socket, from, router.clone(), head, stop.clone()));
+                let connection = connection(socket, from, router.clone(), head, stop.clone());
+                open.spawn(async move {
+                    connection.await;
+                    drop(counted);
+                });
             }
             // Out of files, most likely: some will be closed.
             Err(error) => {
@@ -59,9 +101,16 @@ async fn connection(
 ) {
     let inner = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {
+        let is_too_large = head_size(&request) > LARGEST;
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(from));
-        hyper::service::Service::call(&inner, request)
+        let answer = (!is_too_large).then(|| hyper::service::Service::call(&inner, request));
+        async move {
+            match answer {
+                Some(answer) => answer.await,
+                None => Ok(too_large()),
+            }
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -75,6 +124,28 @@ async fn connection(
     }
     connection.as_mut().graceful_shutdown();
     noted(connection.await);
+}
+
+/// Bytes of a head, about as they came
+///
+/// The buffer that hyper reads into may hold twice its limit when a head is complete, so what came
+/// is measured again: a method, which has no limit of its own, is as long as all else leaves room.
+fn head_size(request: &Request<Incoming>) -> usize {
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let uri = request.uri();
+    let uri = uri.path().len()
+        + uri.query().map_or(0, str::len)
+        + uri
+            .authority()
+            .map_or(0, |authority| authority.as_str().len());
+    request.method().as_str().len() + uri + headers.sum::<usize>()
+}
+
+/// The answer to a head that is too large, after which the connection is closed
+fn too_large() -> Response {
+    let close = [(header::CONNECTION, "close")];
+    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, close).into_response()
 }
 
 /// Clients break off all the time
@@ -142,6 +213,50 @@ mod tests {
         };
         assert!(said(40_000).await);
         assert!(!said(200_000).await);
+    }
+
+    #[tokio::test]
+    async fn a_method_of_100_kb_is_refused_with_the_head_limit() {
+        let (address, _stop) = started(HEAD).await;
+        for (method, expected) in [(100_000, "HTTP/1.1 431"), (30_000, "HTTP/1.1 405")] {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            let method = "X".repeat(method);
+            let head = format!("{method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            let _ = socket.write_all(head.as_bytes()).await;
+            let mut said = Vec::new();
+            let _ = socket.read_to_end(&mut said).await;
+            let said = String::from_utf8_lossy(&said);
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
+
+    #[tokio::test]
+    async fn connections_over_the_cap_wait_until_another_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let limits = ConnectionLimits::new(Some(0), &[]);
+        let router = Router::new().route("/", get(async || "ok"));
+        let stop = CancellationToken::new();
+        let mut idle = Vec::new();
+        // They are taken in this order.
+        for _ in 0..limits.free() {
+            idle.push(TcpStream::connect(address).await.unwrap());
+        }
+        tokio::spawn(serve_within(listener, router, HEAD, limits, stop.clone()));
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        socket.write_all(request).await.unwrap();
+        let mut said = String::new();
+        {
+            let waiting = socket.read_to_string(&mut said);
+            let waiting = tokio::time::timeout(Duration::from_millis(100), waiting);
+            assert!(waiting.await.is_err(), "it was taken over the cap");
+        }
+        // Whatever waits before it in the queue of the system ends with them.
+        idle.clear();
+        socket.read_to_string(&mut said).await.unwrap();
+        assert!(said.ends_with("ok"), "{said}");
+        stop.cancel();
     }
 
     #[tokio::test]

@@ -89,10 +89,10 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
         challenge: params.get("code_challenge").unwrap_or_default().to_owned(),
     };
     let from = http::counted(&request.extensions);
-    app.limits.authorizations.take(from.as_deref(), app.now())?;
+    app.limits.authorizations.take(from.as_ref(), app.now())?;
     let (new, secret) = fresh(app, ask);
     app.store.begin(&new, app.now()).await?;
-    let cookie = browser::bind(&new.id, &secret);
+    let cookie = browser::bind(app, &new.id, &secret);
     let to = format!("/oauth/consent?tx={}", new.id);
     Ok(trouble::see_other(&to, Some(cookie)))
 }

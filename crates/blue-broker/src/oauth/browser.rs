@@ -1,11 +1,13 @@
 //! What ties an authorization, or a visit, to one browser
 //!
-//! Cookies are `__Host-` ones: no other host, and no page without the broker's own connection, can
-//! set them. A browser takes them over plain HTTP too when the host is its own machine.
+//! Where the public URL is https, cookies are `Secure` and have the prefix `__Host-`: no other host,
+//! and no page without the broker's own connection, can set them. An http public URL is always a
+//! loopback address. Safari before macOS 26 and plain HTTP clients drop `Secure` cookies there, so
+//! they have neither.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-use crate::{app::App, store::Authorization, token::TokenHash};
+use crate::{app::App, config::PublicUrl, store::Authorization, token::TokenHash};
 
 /// Seconds that an authorization may take, before the answer and again after it
 pub(crate) const MINUTES_TEN: u32 = 600;
@@ -16,7 +18,17 @@ pub(crate) const MINUTES_TEN: u32 = 600;
 /// and a second press of the button still brings the old one.
 const ANSWERED: &str = ".answered";
 
-/// A cookie by its name
+/// Returns the whole name of a cookie, with the prefix that fits the public URL
+pub(crate) fn cookie_name(public_url: &PublicUrl, name: &str) -> String {
+    let prefix = if public_url.is_https() {
+        "__Host-"
+    } else {
+        "blue-"
+    };
+    format!("{prefix}{name}")
+}
+
+/// Finds a cookie by its whole name
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter();
     all.filter_map(|value| value.to_str().ok())
@@ -28,8 +40,19 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 /// A cookie that scripts, frames and other sites' posts do not have
 ///
 /// `Lax`, because the forge sends people back from another site.
-pub(crate) fn set_cookie(name: &str, value: &str, seconds: u32) -> HeaderValue {
-    let text = format!("{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}");
+pub(crate) fn set_cookie(
+    public_url: &PublicUrl,
+    name: &str,
+    value: &str,
+    seconds: u32,
+) -> HeaderValue {
+    let name = cookie_name(public_url, name);
+    let secure = if public_url.is_https() {
+        " Secure;"
+    } else {
+        ""
+    };
+    let text = format!("{name}={value}; Path=/;{secure} HttpOnly; SameSite=Lax; Max-Age={seconds}");
     let mut value = HeaderValue::try_from(text).expect("names and values of ours are plain ASCII");
     value.set_sensitive(true);
     value
@@ -37,25 +60,31 @@ pub(crate) fn set_cookie(name: &str, value: &str, seconds: u32) -> HeaderValue {
 
 /// One cookie for each authorization, so that two tabs do not end each other
 fn name(id: &str) -> String {
-    format!("__Host-tx-{id}")
+    format!("tx-{id}")
 }
 
 /// Tie a new authorization to the browser
-pub(crate) fn bind(id: &str, secret: &str) -> HeaderValue {
-    set_cookie(&name(id), secret, MINUTES_TEN)
+pub(crate) fn bind(app: &App, id: &str, secret: &str) -> HeaderValue {
+    set_cookie(&app.config.public_url, &name(id), secret, MINUTES_TEN)
 }
 
 /// The secret with which this browser asks about `authorization`; None if it is another browser
-pub(super) fn bound<'a>(headers: &'a HeaderMap, authorization: &Authorization) -> Option<&'a str> {
-    let value = cookie(headers, &name(&authorization.id))?;
+pub(super) fn bound<'a>(
+    app: &App,
+    headers: &'a HeaderMap,
+    authorization: &Authorization,
+) -> Option<&'a str> {
+    let name = cookie_name(&app.config.public_url, &name(&authorization.id));
+    let value = cookie(headers, &name)?;
     let secret = value.strip_suffix(ANSWERED).unwrap_or(value);
     let same = TokenHash::of(secret).matches(&authorization.browser);
     same.then_some(secret)
 }
 
 /// The same tie with a changed value, for the answer to a decision
-pub(super) fn rebind(id: &str, secret: &str) -> HeaderValue {
-    set_cookie(&name(id), &format!("{secret}{ANSWERED}"), MINUTES_TEN)
+pub(super) fn rebind(app: &App, id: &str, secret: &str) -> HeaderValue {
+    let value = format!("{secret}{ANSWERED}");
+    set_cookie(&app.config.public_url, &name(id), &value, MINUTES_TEN)
 }
 
 /// Whether a post comes from a page of ours, as far as the browser says
@@ -98,12 +127,28 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_bound_to_the_host() {
-        let line = set_cookie("__Host-a", "b", 60);
-        assert_eq!(
-            line.to_str().unwrap(),
-            "__Host-a=b; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=60"
-        );
-        assert!(line.is_sensitive());
+    fn a_cookie_is_bound_to_the_host_on_https_and_plain_on_http() {
+        for (url, expected) in [
+            (
+                "https://broker.example.org",
+                "__Host-a=b; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=60",
+            ),
+            (
+                "https://localhost:8443",
+                "__Host-a=b; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=60",
+            ),
+            (
+                "http://127.0.0.1:8080",
+                "blue-a=b; Path=/; HttpOnly; SameSite=Lax; Max-Age=60",
+            ),
+            (
+                "http://[::1]:8080",
+                "blue-a=b; Path=/; HttpOnly; SameSite=Lax; Max-Age=60",
+            ),
+        ] {
+            let line = set_cookie(&PublicUrl::parse(url).unwrap(), "a", "b", 60);
+            assert_eq!(line.to_str().unwrap(), expected, "{url}");
+            assert!(line.is_sensitive());
+        }
     }
 }

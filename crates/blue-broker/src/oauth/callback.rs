@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use blue_core::secret::Secret;
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -28,7 +29,7 @@ use crate::{
     http::{RequestId, connections},
     store::{AuditEvent, Authorization, Code, Stage, UserState},
     token::TokenHash,
-    upstream::{self, Reach, SignIn, UpstreamError},
+    upstream::{self, ForgeAccount, Reach, SignIn, Tokens, UpstreamError},
 };
 
 /// Seconds that a code is good
@@ -58,7 +59,7 @@ async fn take(
     let state = TokenHash::of(params.get("state").ok_or(Trouble::Gone)?);
     let found = app.store.authorization_by_state(&state, app.now()).await?;
     let found = found.ok_or(Trouble::Gone)?;
-    browser::bound(headers, &found).ok_or(Trouble::OtherBrowser)?;
+    browser::bound(app, headers, &found).ok_or(Trouble::OtherBrowser)?;
     let done = format!("/oauth/done?tx={}", found.id);
     if found.stage != Stage::Approved {
         return Ok(see_other(&done, None));
@@ -171,22 +172,36 @@ async fn sign_in(
     let account = upstream::account(app, &tokens.access)
         .await
         .map_err(|error| forge_failed(&error))?;
-    let reach = upstream::reach(app, &tokens.access, &account).await;
-    let (reach, granted) = reach.map_err(|error| forge_failed(&error))?;
-    let new = SignIn {
-        account: &account,
-        scope: &granted,
-        tokens,
-        since,
+    let granted = match upstream::granted_scope(app, &tokens.access).await {
+        Ok(granted) => granted,
+        Err(error) => {
+            keep_for_others(app, &account, None, tokens, since).await?;
+            return Err(forge_failed(&error));
+        }
+    };
+    let reach = match upstream::reach(app, &tokens.access, &account, &granted).await {
+        Ok(reach) => reach,
+        Err(error) => {
+            keep_for_others(app, &account, Some(&granted), tokens, since).await?;
+            return Err(forge_failed(&error));
+        }
     };
     match reach {
-        Reach::AsAsked => Ok((kept(app, new).await?, account.login)),
+        Reach::AsAsked => {
+            let new = SignIn {
+                account: &account,
+                scope: &granted,
+                tokens,
+                since,
+            };
+            Ok((kept(app, new).await?, account.login))
+        }
         Reach::Differs => {
             tracing::warn!(
                 granted,
                 "the forge keeps to an older grant with other scopes"
             );
-            keep_for_others(app, new).await?;
+            keep_for_others(app, &account, Some(&granted), tokens, since).await?;
             Err(Problem::OtherScope)
         }
         Reach::Everything => {
@@ -202,20 +217,40 @@ async fn kept(app: &App, new: SignIn<'_>) -> Result<String, Problem> {
         .map_err(|error| internal(&error))
 }
 
-/// Give a person's older connections the tokens that this one may not have
+/// Gives the tokens of a sign-in that failed to the user's older connections
 ///
-/// The forge counts: what it gave now may have made their own worth nothing. They are of the same
-/// grant, if that holds what it held before.
-async fn keep_for_others(app: &App, new: SignIn<'_>) -> Result<(), Problem> {
+/// On forges that rotate refresh tokens, the exchange has invalidated the tokens of those
+/// connections. A forge has one grant per user and application, so the new tokens reach as far as
+/// the older ones if its scope is still the same. Where the scope could not be read (`None`), it
+/// is taken for unchanged: a forge keeps the scope of a grant that exists.
+async fn keep_for_others(
+    app: &App,
+    account: &ForgeAccount,
+    scope: Option<&str>,
+    tokens: Tokens,
+    since: Timestamp,
+) -> Result<(), Problem> {
     let forge = app.config.forge.url().as_str();
-    let known = app.store.user_at_forge(forge, &new.account.id).await;
-    let known = known.map_err(|error| internal(&error))?;
-    let same = known.is_some_and(|user| {
-        let held = user.scope.as_deref();
-        user.state == UserState::Connected
-            && held.is_some_and(|held| upstream::same_scope(held, new.scope))
-    });
-    if same {
+    let known = app.store.user_at_forge(forge, &account.id).await;
+    let Some(user) = known.map_err(|error| internal(&error))? else {
+        return Ok(());
+    };
+    let connected = match user.state {
+        UserState::Connected => true,
+        // A refresh that ran at the same time was refused because of this exchange.
+        UserState::Reconnect => user.updated_at >= since,
+        UserState::Disconnected => false,
+    };
+    let Some(held) = user.scope.filter(|_| connected) else {
+        return Ok(());
+    };
+    if scope.is_none_or(|scope| upstream::same_scope(&held, scope)) {
+        let new = SignIn {
+            account,
+            scope: &held,
+            tokens,
+            since,
+        };
         kept(app, new).await?;
     }
     Ok(())
@@ -227,11 +262,12 @@ fn internal(error: &(dyn std::error::Error + 'static)) -> Problem {
 }
 
 fn forge_failed(error: &UpstreamError) -> Problem {
-    tracing::warn!(
-        error = error as &dyn std::error::Error,
-        "a sign-in at the forge failed"
-    );
-    Problem::Forge
+    error.log(None, "a sign-in at the forge failed");
+    if error.is_misconfiguration() {
+        Problem::Configuration
+    } else {
+        Problem::Forge
+    }
 }
 
 #[cfg(test)]

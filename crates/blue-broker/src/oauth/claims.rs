@@ -11,7 +11,7 @@ use crate::config::Config;
 
 const MOST_URIS: usize = 20;
 /// All redirect URIs together, in bytes: whoever comes along has them written down
-const LONGEST_URIS: usize = 4096;
+const LONGEST_URIS: usize = 2048;
 const LONGEST_NAME: usize = 100;
 const LONGEST_URI: usize = 2048;
 

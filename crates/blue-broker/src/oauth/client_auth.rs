@@ -32,7 +32,10 @@ pub(crate) async fn client(
     let client = found.ok_or_else(unknown)?;
     let good = match (&client.secret, &shown.secret) {
         (None, None) => true,
-        (Some(hash), Some(secret)) => hash.matches(&TokenHash::of(secret.expose())),
+        (Some(hash), Some(secret)) => {
+            let given = app.store.keyed(&TokenHash::of(secret.expose()))?;
+            hash.matches(&given)
+        }
         // A public client has nothing to show; one that shows something means another.
         (None, Some(_)) | (Some(_), None) => false,
     };
@@ -57,7 +60,7 @@ fn not_found(error: ClientError) -> OAuthError {
     tracing::info!(%error, "a client's document was not taken");
     match error {
         // Said to be unknown, it would begin anew.
-        MetadataError::Busy | MetadataError::Unreachable => {
+        MetadataError::Busy | MetadataError::Unreachable | MetadataError::NotServed(_) => {
             OAuthError::unavailable("the client's document could not be read")
         }
         _ => unknown(),

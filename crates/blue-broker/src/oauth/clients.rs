@@ -44,7 +44,7 @@ pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, C
         return Ok(None);
     }
     if let Some(written) = app.config.clients.iter().find(|c| c.id == client_id) {
-        return Ok(Some(kept(app, of_admin(app, written)).await?));
+        return Ok(Some(kept(app, of_admin(app, written)?).await?));
     }
     if let Some(known) = builtin::find(client_id) {
         return Ok(Some(kept(app, of_builtin(app, known)).await?));
@@ -66,8 +66,10 @@ pub(crate) fn verified_host(client: &Client) -> Option<String> {
     url.host_str().map(str::to_owned)
 }
 
-fn of_admin(app: &App, written: &StaticClient) -> Client {
-    Client {
+fn of_admin(app: &App, written: &StaticClient) -> Result<Client, StoreError> {
+    let secret = written.secret.as_ref();
+    let secret = secret.map(|secret| app.store.keyed(&TokenHash::of(secret.expose())));
+    Ok(Client {
         id: written.id.clone(),
         kind: ClientKind::Static,
         name: written.name.clone(),
@@ -77,12 +79,12 @@ fn of_admin(app: &App, written: &StaticClient) -> Client {
             Some(_) => AuthMethod::Basic,
             None => AuthMethod::None,
         },
-        secret: written.secret.as_ref().map(|s| TokenHash::of(s.expose())),
+        secret: secret.transpose()?,
         metadata: json!({}),
         fingerprint: None,
         created_at: app.now(),
         last_used_at: None,
-    }
+    })
 }
 
 fn of_builtin(app: &App, known: &builtin::Builtin) -> Client {

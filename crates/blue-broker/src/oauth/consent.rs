@@ -25,7 +25,7 @@ use crate::{
     audit::Fields,
     crypto::Purpose,
     http::{
-        RequestId,
+        PageFrame, RequestId,
         pages::{
             consent::{ConsentPage, Known, Target},
             onward,
@@ -53,7 +53,7 @@ pub(super) async fn of_browser<'a>(
         .authorization(id.ok_or(Trouble::Gone)?, app.now())
         .await?
         .ok_or(Trouble::Gone)?;
-    let secret = browser::bound(headers, &found).ok_or(Trouble::OtherBrowser)?;
+    let secret = browser::bound(app, headers, &found).ok_or(Trouble::OtherBrowser)?;
     Ok((found, secret))
 }
 
@@ -64,20 +64,26 @@ pub(crate) async fn ask(
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    match show(&app, &uri, &headers).await {
+    match show(&app, &request, &uri, &headers).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
 }
 
-async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Trouble> {
+async fn show(
+    app: &App,
+    request: &RequestId,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, Trouble> {
+    let frame = PageFrame::new(app, request);
     let params = Params::query(uri)?;
     let (found, _) = of_browser(app, params.get("tx"), headers).await?;
     let Some(client) = &found.ask.client_id else {
         return Err(Trouble::Gone);
     };
     if found.stage != Stage::Asked {
-        return Ok(answered(app, &found));
+        return Ok(answered(&frame, &found));
     }
     let client = app
         .store
@@ -93,11 +99,11 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
         id: &found.id,
         token: &form_token(app, &found.id),
     };
-    Ok(page.show(&*app.rng))
+    Ok(page.show(&frame))
 }
 
 /// Somebody went back to a page that they answered
-fn answered(app: &App, found: &Authorization) -> Response {
+fn answered(frame: &PageFrame<'_>, found: &Authorization) -> Response {
     let text = html! {
         p { "You have answered this already." }
         p {
@@ -105,10 +111,11 @@ fn answered(app: &App, found: &Authorization) -> Response {
             ", or start again in your app."
         }
     };
-    onward::end(&*app.rng, StatusCode::OK, "Already answered", &text)
+    onward::end(frame, StatusCode::OK, "Already answered", &text)
 }
 
-fn known(client: &Client) -> Known {
+/// Returns what is known of a client besides its own words
+pub(crate) fn known(client: &Client) -> Known {
     match client.kind {
         ClientKind::Static => Known::ByAdmin,
         _ => clients::verified_host(client).map_or(Known::Nothing, Known::Domain),
@@ -173,7 +180,7 @@ async fn decide(
         _ => return Err(Trouble::BadRequest("there is no answer in it".to_owned())),
     }
     let to = format!("/oauth/done?tx={id}");
-    Ok(see_other(&to, Some(browser::rebind(&id, secret))))
+    Ok(see_other(&to, Some(browser::rebind(app, &id, secret))))
 }
 
 /// Let the person go to the forge; from here on they have ten minutes again

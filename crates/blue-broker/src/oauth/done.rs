@@ -21,7 +21,7 @@ use crate::{
     app::App,
     crypto::Purpose,
     http::{
-        RequestId, connections,
+        PageFrame, RequestId, connections,
         pages::onward::{self, Onward},
     },
     store::{Authorization, Stage},
@@ -39,6 +39,8 @@ pub(super) enum Problem {
     /// The forge gave more than was asked for
     TooMuch,
     Forge,
+    /// The forge rejects the broker's own client id or secret
+    Configuration,
     Internal,
 }
 
@@ -49,12 +51,19 @@ impl Problem {
             Self::OtherScope => "other_scope",
             Self::TooMuch => "too_much",
             Self::Forge => "forge",
+            Self::Configuration => "configuration",
             Self::Internal => "internal",
         }
     }
 
     fn parse(name: &str) -> Self {
-        let all = [Self::Refused, Self::OtherScope, Self::TooMuch, Self::Forge];
+        let all = [
+            Self::Refused,
+            Self::OtherScope,
+            Self::TooMuch,
+            Self::Forge,
+            Self::Configuration,
+        ];
         let found = all.into_iter().find(|problem| problem.name() == name);
         found.unwrap_or(Self::Internal)
     }
@@ -71,16 +80,21 @@ pub(crate) async fn done(
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    match show(&app, &uri, &headers).await {
+    match show(&app, &request, &uri, &headers).await {
         Ok(answer) => answer,
         Err(trouble) => trouble.show(&app, &request),
     }
 }
 
-async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Trouble> {
+async fn show(
+    app: &App,
+    request: &RequestId,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, Trouble> {
     let params = Params::query(uri)?;
     let (found, _) = consent::of_browser(app, params.get("tx"), headers).await?;
-    let rng = &*app.rng;
+    let frame = &PageFrame::new(app, request);
     Ok(match &found.stage {
         Stage::Asked => see_other(&format!("/oauth/consent?tx={}", found.id), None),
         Stage::Approved => {
@@ -91,9 +105,9 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
                 link: &format!("Sign in at {}", app.config.forge_name),
                 note: "If nothing happens, follow the link.",
             };
-            page.show(rng)
+            page.show(frame)
         }
-        Stage::Returned => onward::wait(rng),
+        Stage::Returned => onward::wait(frame),
         Stage::Granted { .. } if found.ask.client_id.is_none() => {
             connections::enter(app, &found.id)
         }
@@ -101,7 +115,7 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
             let code = code(app, &found.id);
             // A code that was used must not come to the client again: it would take it for theft.
             if !app.store.code_is_open(&code.hash(), app.now()).await? {
-                return Ok(finished(app));
+                return Ok(finished(frame));
             }
             let to = back(app, &found, &[("code", code.expose())])?;
             let who = app.store.user(user).await?.ok_or(Trouble::Gone)?;
@@ -115,12 +129,12 @@ async fn show(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<Response, Tro
                     app.config.forge_name, who.login
                 ),
             };
-            page.show(rng)
+            page.show(frame)
         }
-        Stage::Denied => denied(app, &found)?,
+        Stage::Denied => denied(app, frame, &found)?,
         Stage::Failed { problem } => match Problem::parse(problem) {
-            Problem::Refused => denied(app, &found)?,
-            problem => failed(app, &found, problem)?,
+            Problem::Refused => denied(app, frame, &found)?,
+            problem => failed(app, frame, &found, problem)?,
         },
     })
 }
@@ -132,15 +146,15 @@ fn back(app: &App, found: &Authorization, pairs: &[(&str, &str)]) -> Result<Url,
     Ok(answer_to(app, to, pairs, state))
 }
 
-fn finished(app: &App) -> Response {
+fn finished(frame: &PageFrame<'_>) -> Response {
     let text = html! {
         p { "Your app has been told, or took too long to ask. You can close this page." }
         p { "If the app does not work, start again there." }
     };
-    onward::end(&*app.rng, StatusCode::OK, "This sign-in is finished", &text)
+    onward::end(frame, StatusCode::OK, "This sign-in is finished", &text)
 }
 
-fn denied(app: &App, found: &Authorization) -> Result<Response, Trouble> {
+fn denied(app: &App, frame: &PageFrame<'_>, found: &Authorization) -> Result<Response, Trouble> {
     if found.ask.client_id.is_none() {
         return Ok(see_other("/connections", None));
     }
@@ -152,11 +166,16 @@ fn denied(app: &App, found: &Authorization) -> Result<Response, Trouble> {
         link: "Go back to your app",
         note: "The app got no access to your account. You can close this page.",
     };
-    Ok(page.show(&*app.rng))
+    Ok(page.show(frame))
 }
 
 /// No way on by itself: what is to be done must be read first
-fn failed(app: &App, found: &Authorization, problem: Problem) -> Result<Response, Trouble> {
+fn failed(
+    app: &App,
+    frame: &PageFrame<'_>,
+    found: &Authorization,
+    problem: Problem,
+) -> Result<Response, Trouble> {
     let forge = &app.config.forge_name;
     let settings = upstream::settings_url(app);
     let (status, title, text) = match problem {
@@ -200,6 +219,14 @@ fn failed(app: &App, found: &Authorization, problem: Problem) -> Result<Response
                 p { "Start again in your app in a moment." }
             },
         ),
+        Problem::Configuration => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "This service is not set up correctly",
+            html! {
+                p { (forge) " does not accept the settings of this service, so signing in does not work." }
+                p { "Tell the people who run this service. Your account was not changed." }
+            },
+        ),
         Problem::Internal => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "Something went wrong here",
@@ -214,5 +241,5 @@ fn failed(app: &App, found: &Authorization, problem: Problem) -> Result<Response
         html! { p { a href="/connections" { "Try again" } } }
     };
     let text = html! { (text) (link) };
-    Ok(onward::end(&*app.rng, status, title, &text))
+    Ok(onward::end(frame, status, title, &text))
 }

@@ -1,8 +1,8 @@
 //! A refresh token becomes new tokens
 //!
-//! Each is used once. Answers get lost and processes share a store, so its holder may come again
-//! for a minute, and later too as long as nobody used what it gave, which is worth nothing then.
-//! Else, or if what is worth nothing comes after all, somebody else has it, and the grant ends.
+//! Refresh tokens are single-use. A used token is accepted again for 60 s, because responses get
+//! lost, unless a token it produced was refreshed; after that only while none of those was used at
+//! all; they are then revoked. Any other reuse counts as theft and revokes the grant.
 
 use std::time::Duration;
 

@@ -31,6 +31,8 @@ use crate::{
 const LARGEST: usize = 16 * 1024;
 /// So much of a host is written down
 const LONGEST_HOST: usize = 100;
+/// So many hosts of redirect URIs are written down with the event
+const HOSTS_PER_EVENT: usize = 5;
 
 pub(crate) async fn register(State(app): State<Arc<App>>, request: Request) -> Response {
     match answer(&app, request).await {
@@ -128,20 +130,22 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
     }
     app.limits
         .registrations
-        .take(from.as_deref(), app.now())
+        .take(from.as_ref(), app.now())
         .map_err(Refusal::TooMany)?;
     let secret = match method {
         AuthMethod::None => None,
         AuthMethod::Post | AuthMethod::Basic => Some(Token::new(Kind::ClientSecret, &*app.rng)),
     };
+    let keyed = |secret: &Token| app.store.keyed(&secret.hash());
     let client = Client {
         id: format!("bbc_{}", app.id()),
         kind: ClientKind::Dynamic,
         name: claims.shown_name(),
         redirect_uris: claims.redirect_uris.clone(),
         auth_method: method,
-        secret: secret.as_ref().map(Token::hash),
-        metadata: Value::Object(claims.metadata.clone()),
+        secret: secret.as_ref().map(keyed).transpose()?,
+        // Links and the like are answered and compared, but nothing reads them later.
+        metadata: json!({}),
         fingerprint,
         created_at: app.now(),
         last_used_at: None,
@@ -173,7 +177,7 @@ fn hosts(uris: &[String]) -> BTreeSet<String> {
         let host = host.unwrap_or(url.scheme());
         Some(host.chars().take(LONGEST_HOST).collect())
     };
-    uris.iter().filter_map(host).collect()
+    uris.iter().filter_map(host).take(HOSTS_PER_EVENT).collect()
 }
 
 async fn body(request: Request) -> Result<Map<String, Value>, Refusal> {

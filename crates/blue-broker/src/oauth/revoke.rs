@@ -17,7 +17,7 @@ use crate::{
     audit::Fields,
     backend::Ended,
     http::{self, RequestId},
-    store::{AuditEvent, Revoked, StoreError},
+    store::{AuditEvent, EndedGrant, Revoked, StoreError, TOO_MANY},
     token::{Kind, Token},
 };
 
@@ -72,9 +72,25 @@ pub(crate) async fn end(
     request: &str,
 ) -> Result<usize, StoreError> {
     let grants = app.store.revoke(what, why, app.now()).await?;
+    tell(app, &grants, why, request).await;
+    // Others may remember a token for a moment.
+    if app.store.is_shared() && !grants.is_empty() {
+        tokio::time::sleep(http::REMEMBERED).await;
+    }
+    Ok(grants.len())
+}
+
+/// Follow up on grants that were revoked because their user gave the client too many
+pub(super) async fn displaced(app: &App, grants: &[EndedGrant], request: &str) {
+    if !grants.is_empty() {
+        tell(app, grants, TOO_MANY, request).await;
+    }
+}
+
+async fn tell(app: &App, grants: &[EndedGrant], why: &str, request: &str) {
     let ids: Vec<String> = grants.iter().map(|grant| grant.id.clone()).collect();
     ended(app, &ids);
-    for grant in &grants {
+    for grant in grants {
         let about = Fields {
             client: Some(&grant.client_id),
             user: Some(&grant.user),
@@ -84,11 +100,6 @@ pub(crate) async fn end(
         };
         app.audit(AuditEvent::Revoked, about).await;
     }
-    // Others may remember a token for a moment.
-    if app.store.is_shared() && !grants.is_empty() {
-        tokio::time::sleep(http::REMEMBERED).await;
-    }
-    Ok(grants.len())
 }
 
 /// Forget what is remembered of grants that ended, and tell the back end

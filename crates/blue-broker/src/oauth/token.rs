@@ -114,8 +114,9 @@ async fn code(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
     let event = app.event(AuditEvent::Issued, about.clone());
     let used = app.store.use_code(&hash, &grant, &pair, &event, now).await;
     match used? {
-        CodeUse::Issued => {
+        CodeUse::Issued { displaced } => {
             audit::tell(&event);
+            revoke::displaced(app, &displaced, request).await;
             Ok(issued)
         }
         CodeUse::Replayed { grant } => {

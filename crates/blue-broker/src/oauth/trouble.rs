@@ -8,7 +8,7 @@ use axum::{
 use super::{cimd::MetadataError, clients::ClientError, form::FormError};
 use crate::{
     app::App,
-    http::{ErrorPage, RequestId},
+    http::{ErrorPage, PageFrame, RequestId},
     limits::TooMany,
     store::StoreError,
 };
@@ -54,8 +54,20 @@ const AGAIN: &str = "Go back to your app and start again there.";
 
 impl Trouble {
     pub(crate) fn show(&self, app: &App, request: &RequestId) -> Response {
+        let (status, title, what, advice) = self.explain();
+        let page = ErrorPage {
+            status,
+            title,
+            what: &what,
+            advice,
+        };
+        page.show(&PageFrame::new(app, request))
+    }
+
+    /// Returns the status of the page, its title, what happened, and what to do about it
+    pub(super) fn explain(&self) -> (StatusCode, &'static str, String, &'static str) {
         let bad = StatusCode::BAD_REQUEST;
-        let (status, title, what, advice) = match self {
+        match self {
             Self::UnknownClient => (
                 bad,
                 "This app is not known here",
@@ -71,7 +83,11 @@ impl Trouble {
                 },
                 "This app could not be checked",
                 format!("What the app says about itself could not be used: {error}."),
-                "Try again later, or ask whoever runs this service.",
+                match error {
+                    MetadataError::Busy | MetadataError::Unreachable => "Try again later.",
+                    MetadataError::Host(_) => "Ask the people who run this service.",
+                    _ => "Tell the people who make the app. Nothing was sent to it.",
+                },
             ),
             Self::TooMany(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
@@ -82,7 +98,7 @@ impl Trouble {
             Self::BadRedirect => (
                 bad,
                 "This app asks for the wrong address",
-                "The answer would go to an address that the app did not register. Nothing was sent there.".to_owned(),
+                "You would be sent to an address that the app did not register. Nothing was sent there.".to_owned(),
                 "Do not go on if somebody sent you a link. Otherwise remove the connection in your app and add it again.",
             ),
             Self::BadRequest(why) => (
@@ -118,15 +134,7 @@ impl Trouble {
                     "Try again in a moment.",
                 )
             }
-        };
-        let page = ErrorPage {
-            status,
-            title,
-            what: &what,
-            advice,
-            request_id: &request.0,
-        };
-        page.show(&*app.rng)
+        }
     }
 }
 

@@ -152,8 +152,8 @@ impl Store {
                 .bind(&new.ask.scope)
                 .bind(&new.ask.resource)
                 .bind(&new.ask.challenge)
-                .bind(new.browser.bytes())
-                .bind(new.form.bytes())
+                .bind(new.browser.unkeyed_bytes())
+                .bind(new.form.unkeyed_bytes())
                 .bind(ms(now))
                 .bind(ms(new.expires_at))
                 .execute(on)
@@ -193,7 +193,7 @@ impl Store {
         let moved = writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(&asked.id)
-                .bind(upstream.bytes())
+                .bind(upstream.unkeyed_bytes())
                 .bind(ms(now))
                 .bind(ms(asked.expires_at))
                 .execute(on)
@@ -237,7 +237,7 @@ impl Store {
         const SQL: &str = select!("WHERE upstream_hash = $1 AND expires_at > $2");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
-                .bind(upstream.bytes())
+                .bind(upstream.unkeyed_bytes())
                 .bind(ms(now))
                 .fetch_optional(on)
                 .await?

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{
     Store, StoreError, corrupt,
     db::{reading, writing},
-    hash, ms, time,
+    hash, ms, stored_hash, time,
 };
-use crate::token::TokenHash;
+use crate::token::{StoredHash, TokenHash};
 
 /// How a client came to be known
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,8 @@ pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) redirect_uris: Vec<String>,
     pub(crate) auth_method: AuthMethod,
-    pub(crate) secret: Option<TokenHash>,
+    /// See [`Store::keyed`]
+    pub(crate) secret: Option<StoredHash>,
     /// What else it said about itself
     pub(crate) metadata: Value,
     /// The same registration comes again and again; this is how it is known
@@ -118,7 +119,7 @@ impl Client {
             name,
             redirect_uris: serde_json::from_str(&uris).map_err(|_| corrupt("redirect URIs"))?,
             auth_method: AuthMethod::parse(&method).ok_or_else(|| corrupt("auth method"))?,
-            secret: secret.as_deref().map(hash).transpose()?,
+            secret: secret.as_deref().map(stored_hash).transpose()?,
             metadata: serde_json::from_str(&metadata).map_err(|_| corrupt("metadata"))?,
             fingerprint: fingerprint.as_deref().map(hash).transpose()?,
             created_at: time(created),
@@ -143,16 +144,21 @@ impl Store {
         const SQL: &str = select!("WHERE fingerprint = $1");
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
-                .bind(fingerprint.bytes())
+                .bind(fingerprint.unkeyed_bytes())
                 .fetch_optional(on)
                 .await?
         });
         row.map(Client::of).transpose()
     }
 
-    /// Every client, the newest first
+    /// Clients that were used, then those that never were, each the newest first
+    ///
+    /// Anyone can register; what they register must not hide the clients that users work with.
     pub(crate) async fn clients(&self, limit: i64) -> Result<Vec<Client>, StoreError> {
-        const SQL: &str = select!("ORDER BY created_at DESC, id LIMIT $1");
+        const SQL: &str = select!(
+            "ORDER BY CASE WHEN last_used_at IS NULL THEN 1 ELSE 0 END, created_at DESC, id \
+             LIMIT $1"
+        );
         let rows: Vec<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
         });
@@ -177,9 +183,9 @@ impl Store {
                 .bind(&client.name)
                 .bind(&uris)
                 .bind(client.auth_method.name())
-                .bind(client.secret.as_ref().map(TokenHash::bytes))
+                .bind(client.secret.as_ref().map(StoredHash::bytes))
                 .bind(client.metadata.to_string())
-                .bind(client.fingerprint.as_ref().map(TokenHash::bytes))
+                .bind(client.fingerprint.as_ref().map(TokenHash::unkeyed_bytes))
                 .bind(ms(client.created_at))
                 .bind(client.last_used_at.map(ms))
                 .execute(on)
@@ -199,13 +205,13 @@ impl Store {
             created_at = CASE WHEN last_used_at IS NULL THEN $2 ELSE created_at END, \
             last_used_at = CASE WHEN last_used_at IS NULL THEN NULL ELSE $2 END \
             WHERE id = $1 AND COALESCE(last_used_at, created_at) < $3";
-        // Once a day is enough, and the usual case writes nothing.
-        let day = ms(now).saturating_sub(24 * 60 * 60 * 1000);
+        // Once an hour is enough, and the usual case writes nothing.
+        let hour_ago = ms(now).saturating_sub(60 * 60 * 1000);
         writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(id)
                 .bind(ms(now))
-                .bind(day)
+                .bind(hour_ago)
                 .execute(on)
                 .await?;
         });
@@ -239,6 +245,30 @@ impl Store {
                 .await?
                 .rows_affected()
         }))
+    }
+
+    /// Forget clients that were never used, the oldest first, until `kept` are left
+    ///
+    /// Anyone can register, so their number is bounded and not only their age.
+    pub(crate) async fn forget_surplus_clients(&self, kept: i64) -> Result<u64, StoreError> {
+        const SQL: &str = "DELETE FROM clients WHERE last_used_at IS NULL AND id IN \
+            (SELECT id FROM clients WHERE kind <> 'static' AND last_used_at IS NULL \
+            ORDER BY created_at DESC, id LIMIT $2 OFFSET $1)";
+        Ok(writing!(&self.db, |on| {
+            sqlx::query(SQL)
+                .bind(kept)
+                .bind(i64::MAX)
+                .execute(on)
+                .await?
+                .rows_affected()
+        }))
+    }
+
+    pub(crate) async fn count_clients(&self) -> Result<i64, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM clients";
+        let (count,): (i64,) =
+            reading!(&self.db, |on| { sqlx::query_as(SQL).fetch_one(on).await? });
+        Ok(count)
     }
 
     pub(crate) async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {

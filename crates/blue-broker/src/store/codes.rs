@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{
     AuditRow, Store, StoreError,
     db::{reading, together, writing},
-    grants::Grant,
+    grants::{EndedGrant, Grant, LIVE_GRANTS, TOO_MANY},
     ms, time,
     tokens::NewPair,
 };
@@ -26,11 +26,10 @@ pub(crate) struct Code {
 /// What came of using a code
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CodeUse {
-    Issued,
+    /// It opened its grant; where the user had too many for the client, others ended for it
+    Issued { displaced: Vec<EndedGrant> },
     /// It was used before; the grant that it opened is now ended
-    Replayed {
-        grant: String,
-    },
+    Replayed { grant: String },
     /// Too late, or never given
     Gone,
 }
@@ -45,6 +44,7 @@ impl Store {
         const SQL: &str = "INSERT INTO codes (hash, client_id, user_id, redirect_uri, challenge, \
             resource, scope, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
             ON CONFLICT (hash) DO NOTHING";
+        let hash = self.keyed(hash)?;
         writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(hash.bytes())
@@ -67,6 +67,7 @@ impl Store {
         const SQL: &str = "SELECT client_id, user_id, redirect_uri, challenge, resource, scope, \
             expires_at FROM codes WHERE hash = $1";
         type Row = (String, String, String, String, String, String, i64);
+        let hash = self.keyed(hash)?;
         let row: Option<Row> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(hash.bytes())
@@ -94,6 +95,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         const SQL: &str =
             "SELECT grant_id FROM codes WHERE hash = $1 AND used_at IS NULL AND expires_at > $2";
+        let hash = self.keyed(hash)?;
         let row: Option<(Option<String>,)> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(hash.bytes())
@@ -106,7 +108,8 @@ impl Store {
 
     /// Use a code: it opens `grant` with its first pair of tokens, or nothing happens
     ///
-    /// `event` is written with the grant.
+    /// `event` is written with the grant. Of the grants that the user gave the client, the newest
+    /// [`LIVE_GRANTS`] by last use stay; the others are revoked in the same transaction.
     pub(crate) async fn use_code(
         &self,
         hash: &TokenHash,
@@ -120,7 +123,22 @@ impl Store {
         const USED: &str = "SELECT grant_id FROM codes WHERE hash = $1 AND used_at IS NOT NULL";
         const END: &str = "UPDATE grants SET revoked_at = $2, revoked_why = 'code replayed' \
             WHERE id = $1 AND revoked_at IS NULL RETURNING user_id";
+        // Two codes of one user and client come one after the other, or each would leave the
+        // other's grant uncounted. SQLite has one writer anyway.
+        const ALONE: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 7031944))";
+        const DISPLACE: &str = "UPDATE grants SET revoked_at = $3, revoked_why = $4 WHERE id IN \
+            (SELECT id FROM grants WHERE user_id = $1 AND client_id = $2 AND revoked_at IS NULL \
+            AND id <> $5 ORDER BY last_used_at DESC, id LIMIT $7 OFFSET $6) \
+            AND revoked_at IS NULL RETURNING id, user_id, client_id";
+        let hash = self.keyed(hash)?;
+        let pair = self.keyed_pair(pair)?;
         let used = together!(&self.db, |on| {
+            if self.is_shared() {
+                sqlx::query(ALONE)
+                    .bind(format!("{} {}", grant.user, grant.client_id))
+                    .execute(&mut *on)
+                    .await?;
+            }
             let used = sqlx::query(USE)
                 .bind(hash.bytes())
                 .bind(ms(now))
@@ -140,7 +158,19 @@ impl Store {
                     .await?;
                 super::tokens::insert!(on, pair, &grant.id, None::<&str>, now);
                 super::audit::insert!(&mut *on, event);
-                CodeUse::Issued
+                let displaced: Vec<(String, String, String)> = sqlx::query_as(DISPLACE)
+                    .bind(&grant.user)
+                    .bind(&grant.client_id)
+                    .bind(ms(now))
+                    .bind(TOO_MANY)
+                    .bind(&grant.id)
+                    .bind(LIVE_GRANTS - 1)
+                    .bind(i64::MAX)
+                    .fetch_all(&mut *on)
+                    .await?;
+                CodeUse::Issued {
+                    displaced: displaced.into_iter().map(EndedGrant::of).collect(),
+                }
             } else {
                 let row: Option<(Option<String>,)> = sqlx::query_as(USED)
                     .bind(hash.bytes())

@@ -7,7 +7,7 @@ use std::{
 
 use sqlx::{
     Connection as _, PgConnection, PgPool, SqlitePool,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    postgres::PgPoolOptions,
     sqlite::{
         SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions,
         SqliteSynchronous,
@@ -16,8 +16,8 @@ use sqlx::{
 
 use tokio::time::timeout;
 
-use super::{Store, StoreError, migrate};
-use crate::config::Database;
+use super::{Store, StoreError, Wrapping, migrate};
+use crate::config::{self, Database};
 
 /// How long a writer waits for another process at the file's lock
 pub(super) const BUSY: Duration = Duration::from_secs(5);
@@ -91,14 +91,13 @@ macro_rules! by_its_clock {
 pub(super) use {by_its_clock, reading, together, writing};
 
 impl Store {
-    /// Open the database, make it if there is none, and bring it up to date
-    pub(crate) async fn open(database: &Database) -> Result<Self, StoreError> {
+    /// Connect to the database, make it if there is none, and change nothing else yet
+    pub(crate) async fn connect(database: &Database) -> Result<Connected, StoreError> {
         let db = match database {
             Database::Sqlite(path) => sqlite(path).await?,
             Database::Postgres(url) => postgres(url.expose()).await?,
         };
-        migrate::run(&db, migrate::ALL).await?;
-        Ok(Self::of(db, database))
+        Ok(Connected(Self::of(db, database)))
     }
 
     /// Open a database that is there and up to date; nothing of it is changed
@@ -117,12 +116,16 @@ impl Store {
         checked.map(|()| store)
     }
 
-    fn of(db: Db, database: &Database) -> Self {
+    pub(super) fn of(db: Db, database: &Database) -> Self {
         let file = match database {
             Database::Sqlite(path) => Some(SameFile::of(path)),
             Database::Postgres(_) => None,
         };
-        Self { db, file }
+        Self {
+            db,
+            file,
+            token_key: None,
+        }
     }
 
     /// Whether rows can be read and written, in the database that was opened
@@ -154,6 +157,33 @@ impl Store {
             }
             Db::Postgres(pool) => pool.close().await,
         }
+    }
+}
+
+/// A database of any schema, or of none yet
+#[derive(Debug)]
+pub(crate) struct Connected(Store);
+
+impl Connected {
+    /// Ids of the master keys that the rows need
+    pub(crate) async fn key_ids(&self) -> Result<Vec<String>, StoreError> {
+        let Self(store) = self;
+        let mut ids = Vec::new();
+        if migrate::has_table(&store.db, "users").await? {
+            ids = store.key_ids_of_users().await?;
+        }
+        if migrate::has_table(&store.db, "token_keys").await? {
+            ids.push(store.wrapped_token_key().await?.key_id);
+        }
+        Ok(ids)
+    }
+
+    /// Bring the database up to date, and learn the key of its token hashes
+    pub(crate) async fn open(self, by: Wrapping<'_>) -> Result<Store, StoreError> {
+        let Self(mut store) = self;
+        migrate::run(&store.db, migrate::ALL, by).await?;
+        store.token_key = Some(store.open_token_key(by.ring).await?);
+        Ok(store)
     }
 }
 
@@ -239,7 +269,7 @@ fn private_file(path: &Path) -> std::io::Result<()> {
 }
 
 pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
-    let options: PgConnectOptions = url.parse()?;
+    let options = config::postgres_options(url)?;
     // Of a first connection that fails, a pool tells only that time ran out.
     let first = timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     first

@@ -29,6 +29,22 @@ pub(crate) struct EndedGrant {
     pub(crate) client_id: String,
 }
 
+impl EndedGrant {
+    pub(super) fn of((id, user, client_id): (String, String, String)) -> Self {
+        Self {
+            id,
+            user,
+            client_id,
+        }
+    }
+}
+
+/// Grants that one user may have for one client at a time: a client on fifty machines
+pub(crate) const LIVE_GRANTS: i64 = 50;
+
+/// Why the longest unused grant of a user and client ends
+pub(crate) const TOO_MANY: &str = "more than 50 grants for one client";
+
 /// Whose grants end
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Revoked<'a> {
@@ -83,7 +99,7 @@ impl Store {
         Ok(rows.into_iter().map(grant).collect())
     }
 
-    /// All grants that are not ended, the last used first
+    /// All grants that are not revoked, the last used first
     pub(crate) async fn grants(&self, limit: i64) -> Result<Vec<Grant>, StoreError> {
         const SQL: &str =
             select!("WHERE revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT $1");
@@ -91,6 +107,13 @@ impl Store {
             sqlx::query_as(SQL).bind(limit).fetch_all(on).await?
         });
         Ok(rows.into_iter().map(grant).collect())
+    }
+
+    pub(crate) async fn count_grants(&self) -> Result<i64, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM grants WHERE revoked_at IS NULL";
+        let (count,): (i64,) =
+            reading!(&self.db, |on| { sqlx::query_as(SQL).fetch_one(on).await? });
+        Ok(count)
     }
 
     /// Note that a grant was used
@@ -170,12 +193,7 @@ impl Store {
         if !ended.is_empty() {
             self.settle().await;
         }
-        let grant = |(id, user, client_id)| EndedGrant {
-            id,
-            user,
-            client_id,
-        };
-        Ok(ended.into_iter().map(grant).collect())
+        Ok(ended.into_iter().map(EndedGrant::of).collect())
     }
 
     /// Forget grants that ended, or whose last token ended, before `before`

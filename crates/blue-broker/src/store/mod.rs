@@ -1,6 +1,7 @@
 //! Rows: SQLite by default, PostgreSQL by URL, one text per query for both
 
 mod db;
+mod lock;
 mod migrate;
 
 mod audit;
@@ -9,7 +10,10 @@ mod clients;
 mod codes;
 mod erase;
 mod grants;
+mod names;
 mod page_sessions;
+mod sweep_clock;
+mod token_keys;
 mod tokens;
 mod users;
 
@@ -22,11 +26,14 @@ pub(crate) use audit::{AuditEvent, AuditRow};
 pub(crate) use authorizations::{Ask, Authorization, Stage};
 pub(crate) use clients::{AuthMethod, Client, ClientKind};
 pub(crate) use codes::{Code, CodeUse};
-pub(crate) use grants::{Grant, Revoked};
+pub(crate) use grants::{EndedGrant, Grant, Revoked, TOO_MANY};
+pub(crate) use lock::DatabaseLock;
 pub(crate) use page_sessions::PageSession;
+pub(crate) use token_keys::Wrapping;
 pub(crate) use tokens::{NewPair, Refresh, RefreshRules};
 pub(crate) use users::{Lease, NewUser, UpstreamTokens, User, UserState};
 
+use crate::crypto::TokenKey;
 use db::{Db, SameFile};
 
 /// The rows; cheap to clone
@@ -35,6 +42,8 @@ pub(crate) struct Store {
     db: Db,
     /// None for a database that is no file
     file: Option<SameFile>,
+    /// None for an admin's command, which looks no token up
+    token_key: Option<TokenKey>,
 }
 
 impl Store {
@@ -65,6 +74,12 @@ pub enum StoreError {
     Older { found: i64, known: i64 },
     #[error("the database holds no tables yet")]
     Empty,
+    #[error("another broker works with the database `{database}`: it holds the lock `{lock}`")]
+    Locked { database: String, lock: String },
+    #[error("tokens cannot be looked up here, without the key of their hashes")]
+    NoTokenKey,
+    #[error("the key of the token hashes does not open with the master keys")]
+    TokenKeySealed,
     #[error("the database holds a row that makes no sense: {0}")]
     Corrupt(String),
 }
@@ -85,4 +100,8 @@ fn corrupt(what: &str) -> StoreError {
 
 fn hash(bytes: &[u8]) -> Result<crate::token::TokenHash, StoreError> {
     crate::token::TokenHash::stored(bytes).ok_or_else(|| corrupt("a hash"))
+}
+
+fn stored_hash(bytes: &[u8]) -> Result<crate::token::StoredHash, StoreError> {
+    crate::token::StoredHash::stored(bytes).ok_or_else(|| corrupt("a keyed hash"))
 }

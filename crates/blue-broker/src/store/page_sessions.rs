@@ -26,11 +26,12 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO page_sessions (hash, user_id, form_hash, created_at, \
             expires_at) VALUES ($1, $2, $3, $4, $5)";
+        let cookie = self.keyed(cookie)?;
         writing!(&self.db, |on| {
             sqlx::query(SQL)
                 .bind(cookie.bytes())
                 .bind(&session.user)
-                .bind(session.form.bytes())
+                .bind(session.form.unkeyed_bytes())
                 .bind(ms(now))
                 .bind(ms(session.expires_at))
                 .execute(on)
@@ -46,6 +47,7 @@ impl Store {
     ) -> Result<Option<PageSession>, StoreError> {
         const SQL: &str = "SELECT user_id, form_hash, expires_at FROM page_sessions \
             WHERE hash = $1 AND expires_at > $2";
+        let cookie = self.keyed(cookie)?;
         let row: Option<(String, Vec<u8>, i64)> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(cookie.bytes())
@@ -66,6 +68,7 @@ impl Store {
     /// End it: the cookie opens nothing any more
     pub(crate) async fn close_page(&self, cookie: &TokenHash) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM page_sessions WHERE hash = $1";
+        let cookie = self.keyed(cookie)?;
         writing!(&self.db, |on| {
             sqlx::query(SQL).bind(cookie.bytes()).execute(on).await?;
         });

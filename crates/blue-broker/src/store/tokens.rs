@@ -38,7 +38,7 @@ pub(crate) struct Checked {
 /// When a refresh token may be used again
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefreshRules {
-    /// For so long its holder may come again: answers get lost, and processes share a store
+    /// How long after its first use a token is accepted again, unless a successor was refreshed
     pub(crate) grace: Duration,
     /// Refreshes of one grant within one window
     pub(crate) most: i64,
@@ -53,23 +53,60 @@ pub(crate) enum Refresh {
     Limited,
     /// Ended, expired, or never given
     Gone,
-    /// It was used before, and so was what it gave, or it was dropped for another: two have it.
-    /// The grant is now ended
+    /// A reuse that counts as theft; the grant is now revoked
     Replayed,
 }
 
-/// Write a pair inside a transaction
+/// What is known of a refresh token that is presented again after its first use
+#[derive(Debug, Clone, Copy)]
+struct Reuse {
+    /// The first use was at most [`RefreshRules::grace`] ago
+    in_grace: bool,
+    /// Its pair was replaced by another, because the parent was presented again
+    revoked: bool,
+    successors: Successors,
+}
+
+/// What happened to the tokens that a refresh token produced
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Successors {
+    Unused,
+    /// An access token was used, and no refresh token
+    Called,
+    /// A refresh token was used
+    Refreshed,
+}
+
+impl Reuse {
+    /// Whether two parties hold the token, so that the grant must be revoked
+    ///
+    /// Responses get lost and clients send a request twice, so a token is accepted again during
+    /// the grace. A client that refreshed a successor has received it, and has no reason to
+    /// present the older token: from then on its reuse is theft, also during the grace. Otherwise
+    /// a stolen token that is two generations old would start a second chain of tokens beside the
+    /// owner's. After the grace, any use of a successor shows that the response arrived.
+    fn is_theft(self) -> bool {
+        let received = match self.successors {
+            Successors::Unused => false,
+            Successors::Called => !self.in_grace,
+            Successors::Refreshed => true,
+        };
+        self.revoked || received
+    }
+}
+
+/// Write a pair inside a transaction; `$pair` is what `Store::keyed_pair` gives
 macro_rules! insert {
     ($on:ident, $pair:expr, $grant:expr, $parent:expr, $now:expr) => {
         sqlx::query($crate::store::tokens::INSERT)
-            .bind(&$pair.id)
+            .bind(&$pair.new.id)
             .bind($grant)
             .bind($parent)
             .bind($pair.access.bytes())
             .bind($pair.refresh.bytes())
             .bind($crate::store::ms($now))
-            .bind($crate::store::ms($pair.access_expires_at))
-            .bind($crate::store::ms($pair.refresh_expires_at))
+            .bind($crate::store::ms($pair.new.access_expires_at))
+            .bind($crate::store::ms($pair.new.refresh_expires_at))
             .execute(&mut *$on)
             .await?
     };
@@ -115,6 +152,7 @@ impl Store {
             p.access_expires_at, p.access_used_at FROM pairs p JOIN grants g ON g.id = p.grant_id \
             WHERE p.access_hash = $1 AND p.revoked_at IS NULL AND g.revoked_at IS NULL \
             AND p.access_expires_at > $2";
+        let hash = self.keyed(hash)?;
         let row: Option<CheckedRow> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(hash.bytes())
@@ -133,6 +171,7 @@ impl Store {
         const SQL: &str = "SELECT p.id, p.grant_id, g.user_id, g.client_id, g.scope, g.resource, \
             p.refresh_expires_at, p.refresh_used_at FROM pairs p JOIN grants g ON g.id = p.grant_id \
             WHERE p.refresh_hash = $1";
+        let hash = self.keyed(hash)?;
         let row: Option<CheckedRow> = reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(hash.bytes())
@@ -149,6 +188,7 @@ impl Store {
     ) -> Result<Option<(String, String)>, StoreError> {
         const SQL: &str = "SELECT g.id, g.client_id FROM pairs p JOIN grants g ON g.id = p.grant_id \
             WHERE p.access_hash = $1 OR p.refresh_hash = $1";
+        let hash = self.keyed(hash)?;
         Ok(reading!(&self.db, |on| {
             sqlx::query_as(SQL)
                 .bind(hash.bytes())
@@ -189,16 +229,18 @@ impl Store {
             WHERE id = $1 AND revoked_at IS NULL RETURNING refresh_count";
         const USE: &str = "UPDATE pairs SET refresh_used_at = $2 WHERE refresh_hash = $1 \
             AND refresh_used_at IS NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
-        // Dropped means that its parent came again: two have that one, and one of them this.
+        // A revoked pair was replaced when its parent came again: of the two holders of the
+        // parent, one has this pair.
         const USED: &str = "SELECT COALESCE(refresh_used_at, 0), revoked_at FROM pairs \
             WHERE refresh_hash = $1 AND (refresh_used_at IS NOT NULL OR revoked_at IS NOT NULL) \
             AND refresh_expires_at > $2";
-        const SUCCESSORS: &str = "SELECT COUNT(*) FROM pairs WHERE parent = $1 \
-            AND (access_used_at IS NOT NULL OR refresh_used_at IS NOT NULL)";
+        const SUCCESSORS: &str = "SELECT COUNT(refresh_used_at), \
+            COUNT(COALESCE(access_used_at, refresh_used_at)) FROM pairs WHERE parent = $1";
         const DROP: &str =
             "UPDATE pairs SET revoked_at = $2 WHERE parent = $1 AND revoked_at IS NULL";
         const END: &str = "UPDATE grants SET revoked_at = $2, revoked_why = 'refresh token replayed' \
             WHERE id = $1 AND revoked_at IS NULL";
+        let (hash, new) = (self.keyed(hash)?, self.keyed_pair(new)?);
         let window = ms(now)
             / i64::try_from(rules.window.as_millis())
                 .unwrap_or(i64::MAX)
@@ -222,7 +264,7 @@ impl Store {
                         .await?
                         .rows_affected();
                     let used: Option<(i64, Option<i64>)> = if first == 1 {
-                        Some((ms(now), None))
+                        None
                     } else {
                         sqlx::query_as(USED)
                             .bind(hash.bytes())
@@ -230,37 +272,47 @@ impl Store {
                             .fetch_optional(&mut *on)
                             .await?
                     };
-                    match used {
-                        None => Refresh::Gone,
-                        // Either way: the clocks of two replicas are not the same.
-                        Some((at, None)) if (ms(now) - at).abs() <= grace => {
-                            insert!(on, new, &of.grant, Some(&of.pair), now);
-                            super::audit::insert!(&mut *on, event);
-                            Refresh::Issued
-                        }
-                        Some((_, dropped)) => {
-                            let (successors,): (i64,) = sqlx::query_as(SUCCESSORS)
+                    let reuse = match used {
+                        None => None,
+                        Some((at, revoked_at)) => {
+                            let (refreshed, used): (i64, i64) = sqlx::query_as(SUCCESSORS)
                                 .bind(&of.pair)
                                 .fetch_one(&mut *on)
                                 .await?;
-                            if dropped.is_none() && successors == 0 {
+                            Some(Reuse {
+                                // Either way: the clocks of two replicas are not the same.
+                                in_grace: (ms(now) - at).abs() <= grace,
+                                revoked: revoked_at.is_some(),
+                                successors: match (refreshed, used) {
+                                    (0, 0) => Successors::Unused,
+                                    (0, _) => Successors::Called,
+                                    _ => Successors::Refreshed,
+                                },
+                            })
+                        }
+                    };
+                    match reuse {
+                        None if first == 0 => Refresh::Gone,
+                        Some(reuse) if reuse.is_theft() => {
+                            sqlx::query(END)
+                                .bind(&of.grant)
+                                .bind(ms(now))
+                                .execute(&mut *on)
+                                .await?;
+                            super::erase::unless_connected!(on, &of.user, now);
+                            Refresh::Replayed
+                        }
+                        reuse => {
+                            if reuse.is_some_and(|reuse| !reuse.in_grace) {
                                 sqlx::query(DROP)
                                     .bind(&of.pair)
                                     .bind(ms(now))
                                     .execute(&mut *on)
                                     .await?;
-                                insert!(on, new, &of.grant, Some(&of.pair), now);
-                                super::audit::insert!(&mut *on, event);
-                                Refresh::Issued
-                            } else {
-                                sqlx::query(END)
-                                    .bind(&of.grant)
-                                    .bind(ms(now))
-                                    .execute(&mut *on)
-                                    .await?;
-                                super::erase::unless_connected!(on, &of.user, now);
-                                Refresh::Replayed
                             }
+                            insert!(on, new, &of.grant, Some(&of.pair), now);
+                            super::audit::insert!(&mut *on, event);
+                            Refresh::Issued
                         }
                     }
                 }

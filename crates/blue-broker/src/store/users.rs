@@ -180,6 +180,13 @@ impl Store {
         rows.into_iter().map(user).collect()
     }
 
+    pub(crate) async fn count_users(&self) -> Result<i64, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM users";
+        let (count,): (i64,) =
+            reading!(&self.db, |on| { sqlx::query_as(SQL).fetch_one(on).await? });
+        Ok(count)
+    }
+
     /// Everybody with this id or login; a login that was given up at the forge may come twice
     pub(crate) async fn users_named(&self, who: &str) -> Result<Vec<User>, StoreError> {
         const SQL: &str = select!("WHERE id = $1 OR login = $1 ORDER BY id");
@@ -189,8 +196,17 @@ impl Store {
         rows.into_iter().map(user).collect()
     }
 
-    /// Ids of all keys that rows were written with
+    /// Ids of all master keys that rows were written with
     pub(crate) async fn key_ids(&self) -> Result<Vec<String>, StoreError> {
+        let mut ids = self.key_ids_of_users().await?;
+        ids.push(self.wrapped_token_key().await?.key_id);
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Ids of the master keys that the data keys of users are wrapped with
+    pub(super) async fn key_ids_of_users(&self) -> Result<Vec<String>, StoreError> {
         const SQL: &str = "SELECT DISTINCT key_id FROM users WHERE state <> 'disconnected' \
             ORDER BY key_id";
         let rows: Vec<(String,)> =

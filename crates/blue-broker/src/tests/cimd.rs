@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{REDIRECT, World};
 use crate::{
+    limits::CountedAs,
     oauth::{
         cimd::MetadataError,
         clients::{self, ClientError},
@@ -44,7 +45,10 @@ async fn strangers_do_not_hold_up_a_client_that_somebody_said_yes_to() {
     }
     let limit = &app.limits.documents;
     let mut strangers = 0;
-    while limit.take(Some(&strangers.to_string()), app.now()).is_ok() {
+    while limit
+        .take(Some(&CountedAs::host(&strangers.to_string())), app.now())
+        .is_ok()
+    {
         strangers += 1;
     }
     let found = async |name: &str| {

@@ -239,7 +239,11 @@ async fn a_stop_waits_for_tokens_that_the_forge_is_about_to_give() {
     assert!(early.is_err(), "it did not wait");
     forge.answers.send_replace(true);
     stopping.await.unwrap();
-    let row = Store::open(&database).await.unwrap().user(&user).await;
+    let row = Store::open_beside(&database)
+        .await
+        .unwrap()
+        .user(&user)
+        .await;
     let row = row.unwrap().unwrap();
     assert_eq!(row.version, 2);
     assert!(row.tokens.unwrap().access_expires_at > clock.now());
@@ -264,7 +268,7 @@ async fn two_connections_live_through_a_day_on_a_rotating_forge() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_must_sign_in_again_gets_neither_calls_nor_tokens() {
-    for word in ["unauthorized_client", "invalid_grant", "invalid_client"] {
+    for word in ["unauthorized_client", "invalid_grant"] {
         let (world, one, two) = ended().await;
         world.clock.advance(Duration::from_mins(1));
         *world.forge.mood.lock().unwrap() = Mood::Refusing(word);
@@ -281,6 +285,30 @@ async fn who_must_sign_in_again_gets_neither_calls_nor_tokens() {
         let (status, one) = world.refresh("tool", &one["refresh_token"]).await;
         assert_eq!(status, 200);
         assert_eq!(world.call(&one["access_token"]).await.0, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_client_secret_erases_no_tokens() {
+    let (world, one, two) = ended().await;
+    let user = world.app().store.users(1).await.unwrap().remove(0);
+    world.clock.advance(Duration::from_mins(1));
+    *world.forge.mood.lock().unwrap() = Mood::Refusing("invalid_client");
+    for tokens in [&one, &two] {
+        assert_eq!(world.call(&tokens["access_token"]).await.0, 503);
+    }
+    // The same for a token that the forge answers 401 to.
+    upstream::distrust(world.app(), &user.id, user.version).await;
+    let row = world.app().store.user(&user.id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.tokens), (user.state, user.tokens));
+    let (status, one) = world.refresh("tool", &one["refresh_token"]).await;
+    assert_eq!(status, 200, "{one}");
+    let events = world.app().store.audit(100).await.unwrap();
+    assert!(events.iter().all(|event| event.event != "reconnect_needed"));
+
+    *world.forge.mood.lock().unwrap() = Mood::Rotating;
+    for tokens in [&one, &two] {
+        assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
     }
 }
 

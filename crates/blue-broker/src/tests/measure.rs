@@ -145,7 +145,7 @@ async fn fill(app: &App, file: &Path, people: &[String]) -> Vec<Token> {
             $3, $4, $4, NULL, NULL, NULL";
         let query = sqlx::query(sql)
             .bind(grant)
-            .bind(token.hash().bytes().to_vec())
+            .bind(app.store.keyed(&token.hash()).unwrap().bytes().to_vec())
             .bind(now)
             .bind(later);
         query.execute(&mut *db).await.unwrap();

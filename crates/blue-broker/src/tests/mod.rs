@@ -1,7 +1,9 @@
 //! Tokens from the inside: a broker on a port of its own, in front of a forge that only has tokens
 
+mod bounds;
 mod cimd;
 mod fresh;
+mod keyed;
 mod mcp;
 mod measure;
 mod reach;
@@ -28,6 +30,7 @@ use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -247,11 +250,19 @@ impl World {
     /// Another process on the same database, with a clock of its own
     async fn replica(&self, clock: &Arc<ManualClock>) -> Broker {
         let forge = self.app().config.forge.url().as_str();
-        broker(forge, self.dir.path(), clock, &self.echo).await
+        let (config, parts) = settings(forge, self.dir.path(), clock, &self.echo);
+        Broker::build_replica(config, parts).await.unwrap()
     }
 
     fn app(&self) -> &Arc<App> {
         self.broker.app()
+    }
+
+    /// The database, as another process on the machine writes to it
+    async fn database(&self) -> SqliteConnection {
+        let file = self.dir.path().join("data").join("broker.db");
+        let options = SqliteConnectOptions::new().filename(file);
+        SqliteConnection::connect_with(&options).await.unwrap()
     }
 
     /// How often the forge was asked for new tokens
@@ -266,7 +277,10 @@ impl World {
             name: id.to_owned(),
             redirect_uris: vec![REDIRECT.to_owned()],
             auth_method: AuthMethod::None,
-            secret: secret.map(TokenHash::of),
+            secret: secret.map(|secret| {
+                let hash = TokenHash::of(secret);
+                self.app().store.keyed(&hash).unwrap()
+            }),
             metadata: json!({}),
             fingerprint: None,
             created_at: self.app().now(),
@@ -390,6 +404,16 @@ impl World {
 }
 
 async fn broker(forge: &str, dir: &Path, clock: &Arc<ManualClock>, echo: &Arc<Echo>) -> Broker {
+    let (config, parts) = settings(forge, dir, clock, echo);
+    Broker::build(config, parts).await.unwrap()
+}
+
+fn settings(
+    forge: &str,
+    dir: &Path,
+    clock: &Arc<ManualClock>,
+    echo: &Arc<Echo>,
+) -> (Config, Parts) {
     let vars = [
         ("PUBLIC_URL", "http://127.0.0.1:0"),
         ("FORGE_URL", forge),
@@ -414,6 +438,7 @@ async fn broker(forge: &str, dir: &Path, clock: &Arc<ManualClock>, echo: &Arc<Ec
             git: String::new(),
         },
         backend: Arc::clone(echo) as _,
+        max_open_files: None,
     };
-    Broker::build(config, parts).await.unwrap()
+    (config, parts)
 }

@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long a caller waits whose token is not over yet
 const HURRY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
-/// How long a sign-in has to write down what the forge gave it
-const SIGN_IN: Duration = Duration::from_secs(4);
+/// How long a sign-in has to write down what the forge gave it, with the repeats of its reads
+const SIGN_IN: Duration = Duration::from_secs(8);
 
 /// What opens the forge as one person
 #[derive(Debug, Clone)]
@@ -284,8 +284,7 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
             }
             Err(error) => {
                 app.store.release(lease).await?;
-                let why = &error as &dyn std::error::Error;
-                tracing::warn!(user = %user.id, error = why, "no new tokens");
+                error.log(Some(&user.id), "the forge gave no new tokens");
                 return Err(FreshError::Unavailable(Arc::new(error)));
             }
         }

@@ -8,19 +8,28 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use blue_core::{
-    http::{Request, Response},
+    http::{HttpError, Request, Response},
     secret::Secret,
     text::clean_line,
 };
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::{ForgeAccount, UpstreamError};
 use crate::{app::App, crypto::Purpose};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Pauses before a failed read is repeated
+const READ_RETRY_PAUSES: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_millis(900),
+];
+/// No read is repeated that failed later than this after its first try
+const READ_RETRY_LIMIT: Duration = Duration::from_secs(15);
 const MAX_ANSWER: u64 = 256 * 1024;
 /// Longest id or login; no forge has one of half that length
 const LONGEST_NAME: usize = 255;
@@ -91,8 +100,7 @@ pub(crate) enum Reach {
     Everything,
 }
 
-/// Find out whether a token reaches as far as was asked, and no further; gives what the forge says
-/// that the grant holds, too
+/// Finds out whether a token with the scope `granted` reaches as far as was asked, and no further
 ///
 /// What the forge says of the grant is not enough: it repeats the words of the request even where
 /// it did not understand them and gave everything. So something that must be closed is tried.
@@ -100,24 +108,24 @@ pub(crate) async fn reach(
     app: &App,
     access: &Secret,
     account: &ForgeAccount,
-) -> Result<(Reach, String), UpstreamError> {
-    let granted = granted_scope(app, access).await?;
-    if !same_scope(&granted, &app.config.forge_scopes.joined()) {
-        return Ok((Reach::Differs, granted));
+    granted: &str,
+) -> Result<Reach, UpstreamError> {
+    if !same_scope(granted, &app.config.forge_scopes.joined()) {
+        return Ok(Reach::Differs);
     }
     let outside = app.config.forge_scopes.outside();
     for path in outside.filter_map(|area| closed_path(area, &account.login)) {
         let answer = get(app, &path, access).await?;
         match answer.status.as_u16() {
-            200..300 => return Ok((Reach::Everything, granted)),
-            403 => return Ok((Reach::AsAsked, granted)),
+            200..300 => return Ok(Reach::Everything),
+            403 => return Ok(Reach::AsAsked),
             // This forge does not have that at all, and so it says nothing.
             400 | 404 | 405 | 410 | 422 => {}
             _ => return Err(unclear(&answer, "for what a token must not open")),
         }
     }
     // All that there is was asked for.
-    Ok((Reach::AsAsked, granted))
+    Ok(Reach::AsAsked)
 }
 
 /// Whether two scopes say the same, whatever their order
@@ -125,8 +133,8 @@ pub(crate) fn same_scope(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// What the grant of a token holds, by the forge's own words
-async fn granted_scope(app: &App, access: &Secret) -> Result<String, UpstreamError> {
+/// Returns the scope that the forge says the grant of a token has
+pub(crate) async fn granted_scope(app: &App, access: &Secret) -> Result<String, UpstreamError> {
     #[derive(Deserialize)]
     struct Grant {
         active: bool,
@@ -147,7 +155,7 @@ async fn granted_scope(app: &App, access: &Secret) -> Result<String, UpstreamErr
     );
     let body = json!({ "token": access.expose() }).to_string();
     request.body = Some(body.into());
-    let answer = app.http.send(request).await?;
+    let answer = send_read(app, &request).await?;
     let asked = "what was granted";
     let grant: Grant = read(&answer, asked)?;
     if !grant.active {
@@ -179,7 +187,40 @@ fn closed_path(area: &str, login: &str) -> Option<String> {
 async fn get(app: &App, path: &str, access: &Secret) -> Result<Response, UpstreamError> {
     let mut request = request(app, Method::GET, path);
     authorize(&mut request, "Bearer", access.expose())?;
-    Ok(app.http.send(request).await?)
+    send_read(app, &request).await
+}
+
+/// Sends a request that changes nothing at the forge, and repeats it where that may help
+///
+/// These reads follow the exchange of a code, which cannot be repeated. A forge that rotates
+/// refresh tokens has by then invalidated the user's older ones, so that one failed read would
+/// sign out all of the user's connections.
+async fn send_read(app: &App, request: &Request) -> Result<Response, UpstreamError> {
+    let first_try = Instant::now();
+    let mut pauses = READ_RETRY_PAUSES.into_iter();
+    loop {
+        let outcome = app.http.send(request.clone()).await;
+        let may_pass = match &outcome {
+            Ok(answer) => answer.status.is_server_error(),
+            Err(error) => matches!(
+                error,
+                HttpError::Unreachable { .. }
+                    | HttpError::Timeout { .. }
+                    | HttpError::Broken { .. }
+                    | HttpError::RateLimited { .. }
+            ),
+        };
+        match pauses.next() {
+            Some(pause) if may_pass && first_try.elapsed() < READ_RETRY_LIMIT => {
+                tracing::debug!(
+                    path = request.url.path(),
+                    "a read from the forge is repeated"
+                );
+                sleep(pause).await;
+            }
+            _ => return Ok(outcome?),
+        }
+    }
 }
 
 fn request(app: &App, method: Method, path: &str) -> Request {

@@ -2,6 +2,7 @@
 
 use crate::{
     browser::{Browser, param},
+    register::register,
     setup::{CHALLENGE, Setup, good},
 };
 
@@ -12,8 +13,8 @@ async fn a_good_request_leads_to_a_page_that_asks() {
     let first = setup.at(&format!("/oauth/authorize?{}", good("tool")));
     let page = browser.get(&setup, &first).await;
     let cookie = page.header("set-cookie");
-    assert!(cookie.starts_with("__Host-tx-"), "{cookie}");
-    let end = "; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=600";
+    assert!(cookie.starts_with("blue-tx-"), "{cookie}");
+    let end = "; Path=/; HttpOnly; SameSite=Lax; Max-Age=600";
     assert!(cookie.ends_with(end), "{cookie}");
     let page = browser.get(&setup, page.next().unwrap().as_str()).await;
     page.says("A tool")
@@ -262,21 +263,98 @@ async fn a_free_port_does_not_lead_to_the_broker_itself() {
     }
 }
 
+/// Registers a client, and gives the query of its authorization request
+async fn registered(setup: &Setup, name: &str, redirect_uri: &str) -> String {
+    let said = serde_json::json!({
+        "client_name": name,
+        "redirect_uris": [redirect_uri],
+        "token_endpoint_auth_method": "none",
+    });
+    let (status, made) = register(setup, &said).await;
+    assert_eq!(status, 201, "{made}");
+    query_of(made["client_id"].as_str().unwrap(), redirect_uri)
+}
+
+/// The query of an authorization request of this client
+fn query_of(client: &str, redirect_uri: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("response_type", "code")
+        .append_pair("client_id", client)
+        .append_pair("redirect_uri", redirect_uri)
+        .append_pair("code_challenge", CHALLENGE)
+        .append_pair("code_challenge_method", "S256")
+        .finish()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unverified_client_is_warned_of_and_has_a_box_wherever_it_leads() {
+    const WARNING: &str = "Only go on if you just started this yourself.";
+    let setup = Setup::with_app().await;
+    let claude = "https://claude.ai/oauth/mcp-oauth-client-metadata";
+    let code = "https://claude.ai/oauth/claude-code-client-metadata";
+    for (query, verified, warned) in [
+        (
+            registered(&setup, "Claude", "https://evil.example/cb").await,
+            None,
+            true,
+        ),
+        (
+            registered(&setup, "Claude", "http://127.0.0.1:1/cb").await,
+            None,
+            true,
+        ),
+        (
+            registered(&setup, "Claude", "cursor://evil/cb").await,
+            None,
+            true,
+        ),
+        (
+            query_of(claude, "https://claude.ai/api/mcp/auth_callback"),
+            Some("claude.ai"),
+            false,
+        ),
+        (
+            query_of(code, "http://127.0.0.1:1/callback"),
+            Some("claude.ai"),
+            true,
+        ),
+    ] {
+        let page = Browser::default().asked(&setup, &query).await;
+        assert_eq!(page.body.contains(WARNING), warned, "{query}");
+        let has_box = page.body.contains("<input type=\"checkbox\" required");
+        assert_eq!(has_box, verified.is_none(), "{query}");
+        match verified {
+            Some(host) => page.says("Verified: it belongs to").says(host),
+            None => page
+                .says("Not verified.")
+                .says("Nothing about this app was verified")
+                .says("I started this sign-in"),
+        };
+        // A user who does not want to go on need not tick it.
+        page.says("value=\"deny\" formnovalidate");
+        // In words that users know, with the name of the service and its host.
+        let host = setup.broker.public_url().authority();
+        page.says(&format!("<strong>Blue</strong> at {host}"));
+        for jargon in [
+            "Answer goes to",
+            "Scopes",
+            "Described by",
+            "which was checked",
+            ">mcp<",
+        ] {
+            assert!(!page.body.contains(jargon), "{jargon}: {}", page.body);
+        }
+    }
+    let page = registered(&setup, "Claude", "https://evil.example/cb").await;
+    let page = Browser::default().asked(&setup, &page).await;
+    page.says("If you do not know <strong class=\"host\">evil.example</strong>");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_registered_itself_is_not_called_verified() {
     let setup = Setup::with_app().await;
-    let said = serde_json::json!({
-        "client_name": "<img src=x> \u{202e}Bank",
-        "redirect_uris": ["http://127.0.0.1/callback"],
-        "token_endpoint_auth_method": "none",
-    });
-    let request = setup.http.post(setup.at("/oauth/register"));
-    let request = request.header("content-type", "application/json");
-    let answer = request.body(said.to_string()).send().await.unwrap();
-    assert_eq!(answer.status(), 201);
-    let made: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
-    let id = made["client_id"].as_str().unwrap();
-    let query = good("tool").replace("client_id=tool", &format!("client_id={id}"));
+    let name = "<img src=x> \u{202e}Bank";
+    let query = registered(&setup, name, "http://127.0.0.1:4711/callback").await;
     let mut browser = Browser::default();
     let page = browser.asked(&setup, &query).await;
     page.says("Not verified").says("127.0.0.1:4711");

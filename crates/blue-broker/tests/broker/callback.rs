@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use blue_broker::config::ForgeScopes;
+use blue_core::secret::Secret;
 use blue_sandbox::Flavor;
+use reqwest::Method;
 use url::Url;
 
 use crate::{
@@ -247,6 +249,116 @@ async fn a_refused_scope_leaves_older_connections_alive_on_a_rotating_forge() {
     // The exchange made the older forge token worth nothing; the connection lives on all the same.
     setup.clock.advance(Duration::from_mins(59));
     assert_eq!(call(&setup, &access).await, 200);
+}
+
+/// What the broker reads from the forge between the code and the end of a sign-in
+const READS: [&str; 3] = [
+    "/login/oauth/userinfo",
+    "/login/oauth/introspect",
+    "/api/v1/notifications",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_fails_during_a_sign_in_is_repeated() {
+    for flavor in [Flavor::Gitea, Flavor::Forgejo] {
+        let setup = Setup::with_app_on(flavor).await;
+        for path in READS {
+            setup.break_forge(path, Some(1)).await;
+            let mut browser = Browser::default();
+            let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+            assert!(param(&to, "code").is_some(), "{flavor:?} {path}: {to}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_that_fails_half_way_leaves_older_connections_alive_on_a_rotating_forge() {
+    // Without the first of the reads the account is not known.
+    for path in &READS[1..] {
+        let setup = Setup::with_app_on(Flavor::Forgejo).await;
+        let mut browser = Browser::default();
+        let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+        let access = tokens(&setup, "tool", &to).await;
+
+        setup.break_forge(path, None).await;
+        let (_, page) = to_forge(&mut browser, &setup, &good("site")).await;
+        let page = browser.follow(&setup, page, "alice").await;
+        assert_eq!(page.status, 502, "{path}: {}", page.body);
+        page.says("The sign-in did not work")
+            .says("<p class=\"small\">Request <code>");
+        setup.mend_forge().await;
+
+        // The exchange has invalidated the refresh token of the first connection.
+        setup.clock.advance(Duration::from_mins(59));
+        assert_eq!(call(&setup, &access).await, 200, "{path}");
+        let users = crate::admin::admin(&setup)
+            .await
+            .0
+            .users(10)
+            .await
+            .unwrap()
+            .rows;
+        assert_eq!(users[0].state, "connected", "{path}");
+        // A user who never signed in to the end is not known.
+        setup.break_forge(path, None).await;
+        let mut bob = Browser::default();
+        let (_, page) = to_forge(&mut bob, &setup, &good("site")).await;
+        let page = bob.follow(&setup, page, "bob").await;
+        assert_eq!(page.status, 502, "{path}: {}", page.body);
+        let users = crate::admin::admin(&setup)
+            .await
+            .0
+            .users(10)
+            .await
+            .unwrap()
+            .rows;
+        assert_eq!(users.len(), 1, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_was_changed_at_the_forge_signs_no_user_out() {
+    let long = Duration::from_hours(8);
+    for flavor in [Flavor::Gitea, Flavor::Forgejo] {
+        let mut setup = Setup::with_app_on(flavor).await;
+        setup.restart(|config| config.access_ttl = long).await;
+        let mut browser = Browser::default();
+        let to = browser.sign_in(&setup, &good("tool"), "alice").await;
+        let access = tokens(&setup, "tool", &to).await;
+        assert_eq!(call(&setup, &access).await, 200);
+
+        let apps = "/api/v1/user/applications/oauth2";
+        let none = serde_json::Value::Null;
+        let app = setup.at_sandbox(Method::GET, apps, &none).await[0].clone();
+        let own = format!("{apps}/{}", app["id"]);
+        let app = setup.at_sandbox(Method::PATCH, &own, &app).await;
+        let secret = Secret::new(app["client_secret"].as_str().unwrap());
+        setup.clock.advance(Duration::from_hours(2));
+        for _ in 0..2 {
+            assert_eq!(call(&setup, &access).await, 503, "{flavor:?}");
+        }
+        let users = crate::admin::admin(&setup)
+            .await
+            .0
+            .users(10)
+            .await
+            .unwrap()
+            .rows;
+        assert_eq!(users[0].state, "connected", "{flavor:?}");
+        // Nor can anyone sign in; the page says whose fault it is.
+        let (_, page) = to_forge(&mut browser, &setup, &good("site")).await;
+        let page = browser.follow(&setup, page, "alice").await;
+        assert_eq!(page.status, 503, "{flavor:?}: {}", page.body);
+        page.says("This service is not set up correctly");
+
+        setup
+            .restart(|config| {
+                config.access_ttl = long;
+                config.client_secret = secret;
+            })
+            .await;
+        assert_eq!(call(&setup, &access).await, 200, "{flavor:?}");
+    }
 }
 
 async fn call(setup: &Setup, access: &str) -> u16 {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::{
     browser::{Browser, Page, pairs},
-    setup::{Setup, good, tokens},
+    register::register,
+    setup::{Setup, good, tokens, tokens_of},
 };
 
 async fn enter(browser: &mut Browser, setup: &Setup, login: &str) -> Page {
@@ -70,6 +71,30 @@ async fn a_person_sees_and_ends_their_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn connections_show_what_was_verified_and_no_jargon() {
+    const REDIRECT: &str = "http://127.0.0.1:4711/callback";
+    let setup = Setup::with_app().await;
+    let mut browser = Browser::default();
+    let said = serde_json::json!({ "client_name": "Mine", "redirect_uris": [REDIRECT],
+        "token_endpoint_auth_method": "none" });
+    let (_, made) = register(&setup, &said).await;
+    let code = "https://claude.ai/oauth/claude-code-client-metadata";
+    for id in [code, made["client_id"].as_str().unwrap()] {
+        let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+        let query = good("tool").replace("client_id=tool", &format!("client_id={encoded}"));
+        let to = browser.sign_in(&setup, &query, "alice").await;
+        tokens_of(&setup, id, REDIRECT, &to).await;
+    }
+    let page = enter(&mut browser, &setup, "alice").await;
+    page.says("Claude Code")
+        .says("Verified: it belongs to <strong class=\"host\">claude.ai</strong>")
+        .says("Mine")
+        .says("Not verified")
+        .says("read and change your repositories");
+    assert!(!page.body.contains("Scopes"), "{}", page.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_ended_connection_opens_nothing_any_more() {
     let setup = Setup::with_app().await;
     let mut browser = Browser::default();
@@ -96,13 +121,13 @@ async fn fixation_a_cookie_from_before_is_worth_nothing_after() {
     let setup = Setup::with_app().await;
     let mut attacker = Browser::default();
     enter(&mut attacker, &setup, "bob").await;
-    let planted = attacker.cookies["__Host-connections"].clone();
+    let planted = attacker.cookies["blue-connections"].clone();
     let mut victim = Browser::default();
     for value in [planted.as_str(), "made-up"] {
         let cookies = &mut victim.cookies;
-        cookies.insert("__Host-connections".to_owned(), value.to_owned());
+        cookies.insert("blue-connections".to_owned(), value.to_owned());
         enter(&mut victim, &setup, "alice").await.says("alice");
-        assert_ne!(victim.cookies["__Host-connections"], value);
+        assert_ne!(victim.cookies["blue-connections"], value);
     }
     let page = attacker.get(&setup, &setup.at("/connections")).await;
     page.says("bob");
@@ -211,7 +236,7 @@ async fn a_visit_alone_leaves_nothing_of_the_forges_behind() {
     let mut browser = Browser::default();
     let state = async || {
         let admin = crate::admin::admin(&setup).await.0;
-        admin.users().await.unwrap()[0].state
+        admin.users(1).await.unwrap().rows[0].state
     };
     enter(&mut browser, &setup, "alice").await;
     assert_eq!(state().await, "disconnected");

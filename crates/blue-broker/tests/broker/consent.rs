@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     browser::{Browser, Page, pairs, param},
+    register::{native, register},
     setup::{Setup, good},
 };
 
@@ -102,7 +103,7 @@ async fn cookie_and_form_token_must_be_of_this_authorization() {
     let page = attacker.post(&setup, &url, &form).await;
     assert_eq!(page.status, 403);
     let stolen = attacker.cookies.values().next().unwrap().clone();
-    attacker.cookies.insert(format!("__Host-tx-{tx}"), stolen);
+    attacker.cookies.insert(format!("blue-tx-{tx}"), stolen);
     assert_eq!(attacker.post(&setup, &url, &form).await.status, 403);
     let page = attacker.get(&setup, asked.url.as_str()).await;
     assert_eq!(page.status, 403, "the page itself is for its browser alone");
@@ -160,6 +161,40 @@ async fn a_form_that_makes_no_sense_is_refused() {
     let form = [("tx", tx.as_str()), ("token", &token), ("answer", &large)];
     assert_eq!(browser.post(&setup, &url, &form).await.status, 413);
     assert!(is_open(&mut browser, &setup, &asked).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controls_of_the_consent_page_are_hidden_for_its_first_second() {
+    let setup = Setup::with_app().await;
+    let (_, made) = register(&setup, &native("Mine", 4711)).await;
+    let id = made["client_id"].as_str().unwrap();
+    let unverified = good("tool")
+        .replace("client_id=tool", &format!("client_id={id}"))
+        .replace("127.0.0.1", "localhost");
+    for query in [good("tool"), unverified] {
+        let page = Browser::default().asked(&setup, &query).await;
+        let (_, form) = page.body.split_once("<form").unwrap();
+        let (form, _) = form.split_once("</form>").unwrap();
+        let controls: Vec<_> = ["<button", "<label", "<select", "<textarea", "<a "]
+            .into_iter()
+            .flat_map(|tag| form.split(tag).skip(1))
+            .map(|rest| rest.split('>').next().unwrap())
+            .collect();
+        assert!(controls.len() >= 2, "{form}");
+        for control in &controls {
+            assert!(control.contains("late"), "{control}");
+        }
+        // The box is inside of its label.
+        let boxes = form.matches("type=\"checkbox\"").count();
+        assert_eq!(boxes, controls.len() - 2, "{form}");
+    }
+    // Nothing else may set the animation: reduced motion keeps the delay, and the end of the
+    // animation shows the controls.
+    let page = Browser::default().asked(&setup, &good("tool")).await;
+    page.says(".late { animation: late 1s step-end; }")
+        .says("@keyframes late { from, to { visibility: hidden; } }");
+    assert_eq!(page.body.matches("animation").count(), 1);
+    assert!(!page.body.contains("prefers-reduced-motion"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

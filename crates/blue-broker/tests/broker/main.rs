@@ -14,6 +14,7 @@ mod discovery;
 mod health;
 mod ladder;
 mod limits;
+mod pages;
 mod real;
 mod register;
 mod setup;

@@ -10,6 +10,7 @@ use blue_broker::{
 use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use blue_sandbox::{Flavor, Sandbox, Seed};
 use jiff::Timestamp;
+use reqwest::Method;
 use tokio::net::TcpListener;
 
 /// Everything that a test speaks to
@@ -49,6 +50,7 @@ impl Setup {
         let sandbox = Sandbox::start(blue_sandbox::Config {
             seed: Seed::Demo,
             flavor,
+            faults: true,
             ..blue_sandbox::Config::default()
         })
         .await
@@ -158,6 +160,39 @@ impl Setup {
         spare.shutdown().await;
     }
 
+    /// Sends a request of the sandbox's admin, with a body in JSON; gives what it answered
+    pub(crate) async fn at_sandbox(
+        &self,
+        method: Method,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> serde_json::Value {
+        let url = format!("{}{path}", self.sandbox.url().trim_end_matches('/'));
+        let request = self.http.request(method, url);
+        let request = request.bearer_auth(self.sandbox.users()[0].token.expose());
+        let request = request.header("content-type", "application/json");
+        let answer = request.body(body.to_string()).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        let text = answer.text().await.unwrap();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Lets the sandbox answer 500 to requests of this path: so many, or all
+    pub(crate) async fn break_forge(&self, path: &str, count: Option<u32>) {
+        let mut rule = serde_json::json!({ "path": path, "status": 500 });
+        if let Some(count) = count {
+            rule["count"] = count.into();
+        }
+        let faults = "/-/sandbox/faults";
+        self.at_sandbox(Method::POST, faults, &rule).await;
+    }
+
+    pub(crate) async fn mend_forge(&self) {
+        let faults = "/-/sandbox/faults";
+        let none = serde_json::Value::Null;
+        self.at_sandbox(Method::DELETE, faults, &none).await;
+    }
+
     /// With what somebody signs in at the forge
     pub(crate) fn password(&self, login: &str) -> String {
         let own = || format!("{login}-password");
@@ -190,6 +225,7 @@ fn parts(clock: &Arc<ManualClock>) -> Parts {
             git: "abc".to_owned(),
         },
         backend: Arc::new(Echo),
+        max_open_files: None,
     }
 }
 
@@ -242,12 +278,22 @@ pub(crate) fn good(client: &str) -> String {
 
 /// Exchange the code that a client was called with; gives its access token
 pub(crate) async fn tokens(setup: &Setup, client: &str, called: &url::Url) -> String {
+    tokens_of(setup, client, redirect_uri(client), called).await
+}
+
+/// Exchanges the code of a client that the configuration does not name; gives its access token
+pub(crate) async fn tokens_of(
+    setup: &Setup,
+    client: &str,
+    redirect_uri: &str,
+    called: &url::Url,
+) -> String {
     let code = crate::browser::param(called, "code").unwrap();
     let form = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
         .append_pair("client_id", client)
         .append_pair("code", &code)
-        .append_pair("redirect_uri", redirect_uri(client))
+        .append_pair("redirect_uri", redirect_uri)
         .append_pair("code_verifier", VERIFIER)
         .finish();
     let request = setup.http.post(setup.at("/oauth/token"));

@@ -86,8 +86,21 @@ pub enum ForgeError {
     NoAnswer {
         host: Host,
         write: bool,
+        /// Status of a gateway that answered in place of the forge
+        status: Option<u16>,
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A redirect leads into a private network, where a forge must not send Blue
+    #[error("{host} points to {to}, which is not on a public address")]
+    NotPublic { host: Host, to: String },
+    /// The token lacks a scope that this change needs
+    #[error("{message}")]
+    MissingScope {
+        host: Host,
+        scope: &'static str,
+        message: String,
+        status: Option<u16>,
     },
     /// The answer is larger than Blue takes
     #[error("the answer of {host} is larger than {limit} bytes")]
@@ -120,6 +133,9 @@ pub enum ForgeError {
         #[source]
         source: super::rest::DecodeError,
     },
+    /// Blue itself has too much to do for this now; nothing was changed
+    #[error("{message}")]
+    Busy { message: String },
 }
 
 /// Why a forge will not merge
@@ -164,6 +180,8 @@ pub enum ConflictKind {
     },
     /// It exists already
     Exists,
+    /// The repository has no commit
+    EmptyRepository,
     /// A name in the way: `a` and `a/b` cannot both be branches
     NameClash,
     /// The two sides changed the same lines
@@ -189,16 +207,19 @@ impl ForgeError {
             | Self::Invalid { status, .. }
             | Self::Unsupported { status, .. }
             | Self::Archived { status, .. }
+            | Self::NoAnswer { status, .. }
+            | Self::MissingScope { status, .. }
             | Self::Moved { status, .. } => *status,
             Self::Unauthorized { .. } => Some(401),
             Self::RateLimited { status, .. } | Self::Unexpected { status, .. } => Some(*status),
             Self::Unreachable { .. }
-            | Self::NoAnswer { .. }
+            | Self::NotPublic { .. }
             | Self::TooLarge { .. }
             | Self::TokenHost { .. }
             | Self::ReadOnly { .. }
             | Self::NotAllowed(_)
-            | Self::Decode { .. } => None,
+            | Self::Decode { .. }
+            | Self::Busy { .. } => None,
         }
     }
 
@@ -272,8 +293,8 @@ impl ForgeError {
     /// The same call may work later without anything else changing
     pub fn retryable(&self) -> bool {
         match self {
-            Self::RateLimited { .. } | Self::Unreachable { .. } => true,
-            // Done twice, a write can do harm.
+            Self::RateLimited { .. } | Self::Unreachable { .. } | Self::Busy { .. } => true,
+            // Done twice, a write can do harm. The answer of a gateway to a write is a `NoAnswer` too.
             Self::NoAnswer { write, .. } => !write,
             Self::NotMergeable { reason, .. } => *reason == MergeBlock::Checking,
             Self::Unexpected { status, .. } => matches!(status, 502..=504),

@@ -13,6 +13,45 @@ const LONGEST: usize = 1000;
 /// Steps that a pattern may take with all that it unfolds to: a forge chooses it, and often the text too
 const FUEL: u32 = 20_000;
 
+/// Steps that all patterns of a rule may take with all files, or all checks, of a pull request
+const CALL_FUEL: u32 = 5_000_000;
+
+/// Steps that are left for all matches of one call
+///
+/// Users of a forge choose the patterns of a rule and the names of checks, and as many of both as
+/// they like. Once the steps are used up, a pattern matches its own text only.
+#[derive(Debug)]
+pub struct CallBudget(u32);
+
+impl Default for CallBudget {
+    fn default() -> Self {
+        Self(CALL_FUEL)
+    }
+}
+
+impl CallBudget {
+    /// Match a whole text as [`matches()`] does, with the steps that are left
+    pub fn matches(&mut self, pattern: &str, text: &str, separators: &[char]) -> bool {
+        if pattern.len() > LONGEST || self.0 == 0 {
+            return pattern == text;
+        }
+        let pattern: Vec<char> = pattern.chars().collect();
+        let text: Vec<char> = text.chars().collect();
+        let alternatives = expand(&pattern, 0);
+        let written: usize = alternatives.iter().map(Vec::len).sum();
+        self.0 = self
+            .0
+            .saturating_sub(u32::try_from(written).unwrap_or(u32::MAX));
+        let mut own = self.0.min(FUEL);
+        let before = own;
+        let found = alternatives
+            .iter()
+            .any(|one| run(&parts(one), &text, separators, &mut own));
+        self.0 -= before - own;
+        found
+    }
+}
+
 /// Match a whole text; `*` and `?` do not cross `separators`
 pub fn matches(pattern: &str, text: &str, separators: &[char]) -> bool {
     if pattern.len() > LONGEST {
@@ -33,6 +72,44 @@ pub fn names_file(patterns: &[String], path: &str) -> bool {
     let path = path.trim().to_lowercase();
     let mut patterns = patterns.iter().map(|pattern| pattern.to_lowercase());
     patterns.any(|pattern| matches(&pattern, &path, &['.', '/']))
+}
+
+/// The files that are meant by one of the patterns, as [`names_file`] reads them
+///
+/// Users of a forge choose both, so all of them together share a limit of steps: a file that was
+/// not reached counts as not meant, and the forge itself decides. It may compute for long and
+/// belongs on a thread of its own.
+pub fn named_files(patterns: &[String], paths: &[String]) -> Vec<String> {
+    let lower = |path: &String| path.trim().to_lowercase().chars().collect::<Vec<_>>();
+    let texts: Vec<Vec<char>> = paths.iter().map(lower).collect();
+    let mut is_named = vec![false; texts.len()];
+    let mut fuel = CALL_FUEL;
+    for pattern in patterns {
+        let pattern = pattern.to_lowercase();
+        let chars: Vec<char> = pattern.chars().collect();
+        let alternatives = if pattern.len() > LONGEST {
+            Vec::new()
+        } else {
+            expand(&chars, 0)
+        };
+        for one in alternatives {
+            let one = parts(&one);
+            fuel = fuel.saturating_sub(u32::try_from(one.len()).unwrap_or(u32::MAX));
+            for (text, named) in texts.iter().zip(&mut is_named) {
+                if !*named {
+                    let mut own = fuel.min(FUEL);
+                    let before = own;
+                    *named = run(&one, text, &['.', '/'], &mut own);
+                    fuel -= before - own;
+                }
+            }
+            if fuel == 0 {
+                break;
+            }
+        }
+    }
+    let named = paths.iter().zip(is_named).filter(|(_, named)| *named);
+    named.map(|(path, _)| path.clone()).collect()
 }
 
 /// The patterns of a text that has them between `;`
@@ -203,6 +280,35 @@ fn class(pattern: &[char]) -> Option<(Ranges, bool, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_found_by_patterns_within_a_limit_of_steps() {
+        let text = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        let patterns = text(&["*.lock", "{a,b}/**", "Docs/*.md"]);
+        let paths = text(&["deps.lock", "c/deps.lock", "b/x.y/z", "docs/A.md", "other"]);
+        let found = named_files(&patterns, &paths);
+        assert_eq!(found, text(&["deps.lock", "b/x.y/z", "docs/A.md"]));
+        for path in &paths {
+            assert_eq!(found.contains(path), names_file(&patterns, path), "{path}");
+        }
+        // A rule and a pull request that would take minutes.
+        let slow = vec!["**a**a**a**a**a**b".to_owned(); 500];
+        let long = vec!["a".repeat(4000); 500];
+        assert_eq!(named_files(&slow, &long), Vec::<String>::new());
+    }
+
+    #[test]
+    fn matches_of_one_call_share_a_limit_of_steps() {
+        let mut budget = CallBudget::default();
+        assert!(budget.matches("ci/*", "ci/test", &[]));
+        let long = "a".repeat(4000);
+        for _ in 0..2000 {
+            assert!(!budget.matches("**a**a**a**a**a**b", &long, &[]));
+        }
+        assert_eq!(budget.0, 0);
+        assert!(!budget.matches("ci/*", "ci/test", &[]));
+        assert!(budget.matches("ci/test", "ci/test", &[]));
+    }
 
     #[test]
     fn patterns() {

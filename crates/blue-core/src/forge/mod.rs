@@ -22,8 +22,8 @@ pub use error::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN};
 use model::{
     Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
     Entry, Expect, File, FileChange, Host, Identity, Job, Listing, LogTail, MergeOpts,
-    MergeOutcome, Mergeability, Overview, Page, Permissions, PrFilter, Protection, PullRequest,
-    RepoId, Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
+    MergeOutcome, MergeStyles, Mergeability, Overview, Page, Permissions, PrFilter, Protection,
+    PullRequest, RepoId, Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
 };
 pub use rest::DecodeError;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,10 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     fn host(&self) -> &Host;
 
     async fn about(&self) -> Result<About>;
+    /// Which program answers; mostly with fewer requests than [`Forge::about`]
+    async fn flavor(&self) -> Result<Flavor> {
+        Ok(self.about().await?.flavor)
+    }
     /// The user behind the token
     async fn whoami(&self) -> Result<Identity>;
 
@@ -147,6 +151,21 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn has_open_dependency(&self, _repo: &RepoId, _number: u64) -> bool {
         false
     }
+    /// Returns the login of the user who scheduled a merge that waits for checks, if there is one
+    async fn scheduled_merge(&self, _repo: &RepoId, _number: u64) -> Result<Option<String>> {
+        Ok(None)
+    }
+    /// Returns the merge styles of the repository as they were read a moment ago; `None` where they must
+    /// be asked for with [`Forge::repository`]
+    fn recent_merge_styles(&self, _repo: &RepoId) -> Option<MergeStyles> {
+        None
+    }
+    /// Whether the caller may merge in spite of this rule, where the forge tells
+    async fn may_bypass(&self, _repo: &RepoId, _rule: &Protection) -> bool {
+        false
+    }
+    /// Returns how long ago something was pushed to the repository, by the server's own clock
+    async fn since_last_push(&self, repo: &RepoId) -> Result<Option<std::time::Duration>>;
     /// Wait up to `patience` for the forge to know, and keep its reasons apart
     async fn mergeability(
         &self,

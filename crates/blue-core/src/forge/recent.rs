@@ -13,7 +13,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::model::{Branch, Permissions, PrState, PullRequest, RepoId, Sha};
+use super::model::{Branch, MergeStyles, Permissions, PrState, PullRequest, RepoId, Sha};
 
 /// How long what can change is believed
 const FRESH: Duration = Duration::from_mins(1);
@@ -29,6 +29,7 @@ struct Kept {
     /// What others than the forge say that it is
     likely_defaults: Map<RepoId, String>,
     permissions: Map<RepoId, Permissions>,
+    styles: Map<RepoId, MergeStyles>,
     /// Branches that are there
     branches: Map<(RepoId, String), ()>,
     /// Branches of a repository, where all of them were listed
@@ -147,6 +148,16 @@ impl Recent {
         self.kept().permissions.fresh(repo)
     }
 
+    pub(crate) fn saw_styles(&self, repo: &RepoId, styles: Option<&MergeStyles>) {
+        if let Some(styles) = styles {
+            self.kept().styles.keep(repo.clone(), styles.clone());
+        }
+    }
+
+    pub(crate) fn styles(&self, repo: &RepoId) -> Option<MergeStyles> {
+        self.kept().styles.fresh(repo)
+    }
+
     pub(crate) fn saw_few_open(&self, repo: &RepoId) {
         self.kept().few_open.keep(repo.clone(), ());
     }
@@ -179,6 +190,7 @@ impl Recent {
 
     pub(crate) fn saw_pr(&self, repo: &RepoId, pr: &PullRequest) {
         let key = (repo.clone(), pr.number);
+        self.saw_styles(repo, pr.styles.as_ref());
         match (&pr.head.sha, pr.state) {
             (Some(head), PrState::Open) => {
                 let open = OpenPr {
@@ -272,12 +284,15 @@ mod tests {
             head: side("topic"),
             base: side("main"),
             mergeable: Mergeable::Unknown,
-            quiet_since: None,
+            server_time: None,
+            last_push: None,
             merge_base: None,
             ruling: Ruling::Unknown,
             archived: false,
             merge_sha: None,
             changed_files: None,
+            commits: None,
+            styles: None,
             author: String::new(),
             created: None,
             updated: None,

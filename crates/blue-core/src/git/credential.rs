@@ -18,10 +18,8 @@ impl Git {
         url: &Url,
         username: Option<&str>,
     ) -> Result<Option<GitCredential>, GitError> {
-        let mut command = self.command(&self.program);
+        let mut command = self.command_in(dir);
         command
-            .arg("-C")
-            .arg(dir)
             .args(["-c", "credential.interactive=false", "credential", "fill"])
             .env("GIT_TERMINAL_PROMPT", "0")
             // Empty, not absent: only so neither `core.askPass` nor `SSH_ASKPASS` is looked at.

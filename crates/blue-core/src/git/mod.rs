@@ -1,5 +1,6 @@
 //! The git command line, in one place
 
+mod bare;
 mod credential;
 mod run;
 
@@ -56,8 +57,12 @@ pub enum Place {
     Outside,
     /// In a repository, but in none of its work trees
     Bare,
-    /// Under this top folder
-    WorkTree(PathBuf),
+    WorkTree {
+        /// Top folder of the work tree
+        top: PathBuf,
+        /// The file with patterns that git ignores in this clone alone; all work trees share it
+        exclude: PathBuf,
+    },
 }
 
 impl Default for Git {
@@ -68,15 +73,6 @@ impl Default for Git {
             env: Vec::new(),
         }
     }
-}
-
-/// Whether git could find a repository from here: `.git` in a folder above, or one that is bare
-fn may_be_inside(dir: &Path) -> bool {
-    let Ok(dir) = dir.canonicalize() else {
-        return true;
-    };
-    let holds = |at: &Path| at.join(".git").exists() || at.join("HEAD").exists();
-    dir.ancestors().any(holds)
 }
 
 impl Git {
@@ -104,28 +100,45 @@ impl Git {
     /// Where in a repository `dir` is
     pub async fn place(&self, dir: &Path) -> Result<Place, GitError> {
         // Most servers of agents run outside of any, and need not start a program to know that.
-        if !dir.is_dir() || !may_be_inside(dir) {
+        if !dir.is_dir() || !bare::may_be_inside(dir) {
             return Ok(Place::Outside);
         }
-        let args = ["rev-parse", "--is-inside-work-tree", "--show-toplevel"];
+        let is_bare = bare::repository(dir).is_some();
+        let args = [
+            "rev-parse",
+            "--is-inside-work-tree",
+            "--git-path",
+            "info/exclude",
+            "--show-toplevel",
+        ];
         let out = self.output(dir, &args).await?;
         let (ok, message) = (out.ok, out.message());
         let text = out.text("git")?;
-        match text.strip_prefix("true\n") {
-            Some(top) if ok => Ok(Place::WorkTree(
-                top.strip_suffix('\n').unwrap_or(top).into(),
-            )),
-            // The second question has no answer here, and is why it failed.
-            None if text == "false\n" => Ok(Place::Bare),
-            None if message.contains("not a git repository") => Ok(Place::Outside),
+        let mut lines = text.splitn(3, '\n');
+        match (lines.next(), lines.next(), lines.next()) {
+            (Some("true" | "false"), ..) if is_bare => Ok(Place::Bare),
+            (Some("true"), Some(exclude), Some(top)) if ok => Ok(Place::WorkTree {
+                top: top.strip_suffix('\n').unwrap_or(top).into(),
+                // Git prints it relative to the folder that it was asked in.
+                exclude: dir.join(exclude),
+            }),
+            // The last question has no answer here, and is why it failed.
+            (Some("false"), ..) => Ok(Place::Bare),
+            _ if message.contains("not a git repository") => Ok(Place::Outside),
             _ => Err(GitError::Failed { message }),
         }
+    }
+
+    /// Whether git tracks a file; `path` is relative to `top`, the top folder of a work tree
+    pub async fn is_tracked(&self, top: &Path, path: &str) -> Result<bool, GitError> {
+        let out = self.text(top, &["ls-files", "--", path]).await?;
+        Ok(!out.is_empty())
     }
 
     /// Top folder of the work tree that `dir` is in: of a linked one, its own
     pub async fn toplevel(&self, dir: &Path) -> Result<Option<PathBuf>, GitError> {
         match self.place(dir).await? {
-            Place::WorkTree(top) => Ok(Some(top)),
+            Place::WorkTree { top, .. } => Ok(Some(top)),
             Place::Outside | Place::Bare => Ok(None),
         }
     }
@@ -230,8 +243,8 @@ impl Git {
     }
 
     async fn output(&self, dir: &Path, args: &[&str]) -> Result<run::Output, GitError> {
-        let mut command = self.command(&self.program);
-        command.arg("-C").arg(dir).args(args);
+        let mut command = self.command_in(dir);
+        command.args(args);
         run::collect("git", command, None, PATIENCE).await
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Git, GitError};
+use super::{Git, GitError, bare};
 use crate::text::clean_line;
 
 /// Variables that would make git look at another repository than the one of the given folder
@@ -53,6 +53,23 @@ impl Output {
 }
 
 impl Git {
+    /// Git as it is started in a folder of the user's
+    ///
+    /// A bare repository that lies in a work tree may have come with a clone, and its configuration
+    /// names programs to run (`credential.helper`). So git is told not to discover bare
+    /// repositories, and is given one by `--git-dir` where there is no work tree around it.
+    pub(super) fn command_in(&self, dir: &Path) -> Command {
+        let mut command = self.command(&self.program);
+        command
+            .arg("-C")
+            .arg(dir)
+            .args(["-c", "safe.bareRepository=explicit"]);
+        if let Some(bare) = bare::repository(dir) {
+            command.arg("--git-dir").arg(bare);
+        }
+        command
+    }
+
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         for name in ELSEWHERE {

@@ -211,3 +211,87 @@ async fn ssh_tells_the_host_behind_an_alias() {
     let same = url.clone().resolve_alias(&repo.program()).await.unwrap();
     assert_eq!(same, url);
 }
+
+/// A helper that leaves a file where it ran, and gives its password to any host
+fn telling_helper(log: &Path) -> String {
+    format!(
+        "!f() {{ echo ran >>'{}'; echo username=x; echo password=hunter2; }}; f",
+        log.display()
+    )
+}
+
+#[tokio::test]
+async fn a_bare_repository_inside_a_clone_cannot_run_its_helper() {
+    let repo = Repo::new();
+    let log = repo.home();
+    let evil = repo.path().join("vendor/evil.git");
+    std::fs::create_dir_all(&evil).unwrap();
+    repo.git_in(&evil, &["init", "-q", "--bare"]);
+    repo.git_in(
+        &evil,
+        &["config", "credential.helper", &telling_helper(&log)],
+    );
+    repo.git_in(
+        &evil,
+        &["remote", "add", "origin", "https://evil.example/o/r"],
+    );
+    let git = repo.program();
+    let url: url::Url = "https://git.example.org/".parse().unwrap();
+    for dir in [evil.clone(), evil.join("refs")] {
+        let found = git.credential(&dir, &url, None).await.unwrap();
+        assert!(found.is_none(), "{found:?}");
+        let error = git.place(&dir).await.unwrap_err();
+        assert!(error.to_string().contains("safe.bareRepository"), "{error}");
+        assert!(git.remotes(&dir).await.is_err());
+    }
+    assert!(!log.exists(), "the helper of the inner repository was run");
+}
+
+#[tokio::test]
+async fn a_bare_repository_outside_of_clones_is_opened() {
+    let repo = Repo::new();
+    let log = repo.home();
+    repo.git(&["init", "-q", "--bare", "../bare"]);
+    let bare = repo.path().parent().unwrap().join("bare");
+    repo.git_in(
+        &bare,
+        &["remote", "add", "origin", "https://git.example.org/o/r"],
+    );
+    repo.git_in(
+        &bare,
+        &["config", "credential.helper", &telling_helper(&log)],
+    );
+    let git = repo.program();
+    for dir in [bare.clone(), bare.join("objects")] {
+        assert_eq!(git.place(&dir).await.unwrap(), Place::Bare);
+        assert_eq!(git.remotes(&dir).await.unwrap(), ["origin"]);
+    }
+    let url: url::Url = "https://git.example.org/".parse().unwrap();
+    let found = git.credential(&bare, &url, None).await.unwrap();
+    assert_eq!(found.unwrap().password.expose(), "hunter2");
+    assert!(log.exists());
+}
+
+#[tokio::test]
+async fn a_work_tree_knows_its_exclude_file_and_what_is_tracked() {
+    let repo = Repo::new();
+    let git = repo.program();
+    std::fs::create_dir(repo.path().join("a")).unwrap();
+    std::fs::write(repo.path().join("a/b"), "x").unwrap();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "two"]);
+    let linked = repo.path().parent().unwrap().join("linked");
+    for dir in [repo.path(), repo.path().join("a"), linked] {
+        let Place::WorkTree { exclude, .. } = git.place(&dir).await.unwrap() else {
+            panic!("{dir:?}");
+        };
+        let real = repo.path().join(".git/info/exclude");
+        assert_eq!(
+            exclude.canonicalize().unwrap(),
+            real.canonicalize().unwrap()
+        );
+    }
+    assert!(!git.is_tracked(&repo.path(), "a/b").await.unwrap());
+    repo.git(&["add", "a/b"]);
+    assert!(git.is_tracked(&repo.path(), "a/b").await.unwrap());
+}

@@ -4,6 +4,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 
 use super::Response;
+use crate::load::{self, Busy, LIGHT_BYTES};
 
 /// Most that is set aside on the word of a `Content-Length`
 const TRUSTED_SIZE: u64 = 1024 * 1024;
@@ -11,11 +12,19 @@ const TRUSTED_SIZE: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub(super) enum BodyError {
     TooLarge,
+    Busy(Busy),
     Failed(reqwest::Error),
 }
 
 /// Read the whole answer; past `limit` bytes, counted after decompression, it is refused
-pub(super) async fn whole(answer: reqwest::Response, limit: u64) -> Result<Response, BodyError> {
+///
+/// Where it `may_wait`, the rest of an answer of more than [`LIGHT_BYTES`] is read only once the call
+/// may be heavy.
+pub(super) async fn whole(
+    answer: reqwest::Response,
+    limit: u64,
+    may_wait: bool,
+) -> Result<Response, BodyError> {
     let expected = answer.content_length().unwrap_or_default();
     if expected > limit {
         return Err(BodyError::TooLarge);
@@ -26,11 +35,15 @@ pub(super) async fn whole(answer: reqwest::Response, limit: u64) -> Result<Respo
     let mut one: Option<Bytes> = None;
     let mut many = BytesMut::new();
     let mut read = 0;
+    let mut large = None;
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(BodyError::Failed)?;
         read += chunk.len() as u64;
         if read > limit {
             return Err(BodyError::TooLarge);
+        }
+        if may_wait && large.is_none() && read.max(expected) > LIGHT_BYTES {
+            large = Some(load::large_answer().await.map_err(BodyError::Busy)?);
         }
         // Most answers are one chunk, which needs no copy.
         match one.take() {

@@ -34,6 +34,8 @@ pub struct HttpConfig {
     pub read_only: bool,
     /// Hosts that a token may reach over plain HTTP; the own machine always may
     pub plain_http_hosts: Vec<Host>,
+    /// Hosts on private networks that a forge may redirect to, such as the storage of its job logs
+    pub private_hosts: Vec<Host>,
     /// What dates in answers are compared with
     pub clock: Arc<dyn Clock>,
     /// Told of every token that its host answered 401 to
@@ -75,6 +77,7 @@ impl Default for HttpConfig {
             proxy: ProxyConfig::default(),
             read_only: false,
             plain_http_hosts: Vec::new(),
+            private_hosts: Vec::new(),
             clock: Arc::new(SystemClock),
             refused: None,
         }

@@ -1,6 +1,6 @@
 //! Making the `reqwest` clients: trust and proxies
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy};
 
@@ -21,19 +21,35 @@ pub(super) fn check(config: &HttpConfig) -> Result<(), HttpError> {
 
 /// A client with the system's trust and the CA file's
 pub(super) fn encrypted(config: &HttpConfig) -> Result<Client, HttpError> {
+    encrypted_by(config, |builder| builder)
+}
+
+fn encrypted_by(
+    config: &HttpConfig,
+    adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, HttpError> {
     // Whoever was first wins: the provider is the same either way.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let extra = match &config.ca_file {
         Some(path) => certificates(path)?,
         None => Vec::new(),
     };
-    finish(base(config)?.tls_certs_merge(extra)).map_err(|error| match &config.ca_file {
+    finish(adjust(base(config)?).tls_certs_merge(extra)).map_err(|error| match &config.ca_file {
         // A certificate that is PEM but no certificate is only found out here.
         Some(path) => HttpError::Setup {
             message: format!("with the CA file `{}`: {error}", path.display()),
         },
         None => HttpError::Setup { message: error },
     })
+}
+
+/// A client that finds `host` at these addresses and asks no name server
+pub(super) fn pinned(
+    config: &HttpConfig,
+    host: &str,
+    addresses: &[SocketAddr],
+) -> Result<Client, HttpError> {
+    encrypted_by(config, |builder| builder.resolve_to_addrs(host, addresses))
 }
 
 /// A client for `http://` alone, which needs no certificates: loading them costs milliseconds, and

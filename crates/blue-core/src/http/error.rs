@@ -5,7 +5,7 @@ use std::{error::Error, fmt, time::Duration};
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
-use crate::forge::model::Host;
+use crate::{forge::model::Host, load::Busy};
 
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
@@ -38,8 +38,13 @@ pub enum HttpError {
     TokenHost { bound: Host, host: String },
     #[error("the token for {host} is not sent over plain HTTP")]
     TokenPlain { host: String },
+    #[error("{host} is not on a public address")]
+    NotPublic { host: String },
     #[error("read-only: {method} is not sent to {host}")]
     ReadOnly { host: String, method: Method },
+    /// Too many large contents are on their way at once; nothing was sent that changes anything
+    #[error(transparent)]
+    Busy(#[from] Busy),
     #[error("could not set up the HTTP client: {message}")]
     Setup { message: String },
 }
@@ -47,18 +52,40 @@ pub enum HttpError {
 /// Why no answer came, in the words of what failed first: the layers above it only say that they
 /// could not do their part
 #[derive(Debug)]
-pub struct Cause(pub(super) reqwest::Error);
+pub struct Cause {
+    error: Box<dyn Error + Send + Sync>,
+    is_connect: bool,
+}
 
 impl Cause {
     /// Whether not even a connection was made
     pub fn is_connect(&self) -> bool {
-        self.0.is_connect()
+        self.is_connect
+    }
+}
+
+impl From<reqwest::Error> for Cause {
+    fn from(error: reqwest::Error) -> Self {
+        Self {
+            is_connect: error.is_connect(),
+            error: error.into(),
+        }
+    }
+}
+
+/// A name that could not be resolved
+impl From<std::io::Error> for Cause {
+    fn from(error: std::io::Error) -> Self {
+        Self {
+            is_connect: true,
+            error: error.into(),
+        }
     }
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut root: &dyn Error = &self.0;
+        let mut root: &dyn Error = self.error.as_ref();
         while let Some(deeper) = root.source() {
             root = deeper;
         }

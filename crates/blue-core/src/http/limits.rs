@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use super::Response;
 use crate::clock::Clock;
 
-/// GitHub asks for at least this long where a secondary limit comes without a time
-const SECONDARY_WAIT: Duration = Duration::from_mins(1);
+/// Wait for a limit of GitHub that comes without a time: its documentation asks for at least this
+const LIMIT_WAIT: Duration = Duration::from_mins(1);
 /// Far enough into a body to find the words that tell a limit from a refusal
 const WORDS_WITHIN: usize = 4096;
 
@@ -29,7 +29,7 @@ pub(super) enum Hold {
 
 pub(super) fn hold(answer: &Response, clock: &dyn Clock) -> Hold {
     match answer.status {
-        StatusCode::TOO_MANY_REQUESTS => Hold::Limited(wait(answer, clock)),
+        StatusCode::TOO_MANY_REQUESTS => Hold::Limited(too_many(answer, clock)),
         StatusCode::FORBIDDEN => forbidden(answer, clock),
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
             Hold::Busy(retry_after(answer, clock))
@@ -38,13 +38,33 @@ pub(super) fn hold(answer: &Response, clock: &dyn Clock) -> Hold {
     }
 }
 
+/// Returns how long a 429 lasts
+///
+/// GitHub sends its secondary limits as 403 or as 429, both also without a time, and counts
+/// requests during such a limit against the client. Other servers that name no time limit bursts,
+/// which are over after the usual backoff.
+fn too_many(answer: &Response, clock: &dyn Clock) -> Option<Duration> {
+    let is_github = is_secondary(&opening_words(answer))
+        || answer.headers.contains_key("x-ratelimit-remaining")
+        || answer.headers.contains_key("x-github-request-id");
+    wait(answer, clock).or_else(|| is_github.then_some(LIMIT_WAIT))
+}
+
+/// The start of the body in lower case, long enough to tell a limit from a refusal
+fn opening_words(answer: &Response) -> String {
+    let start = &answer.body[..answer.body.len().min(WORDS_WITHIN)];
+    String::from_utf8_lossy(start).to_lowercase()
+}
+
+fn is_secondary(words: &str) -> bool {
+    words.contains("secondary rate limit") || words.contains("abuse detection")
+}
+
 /// GitHub uses 403 for its limits too, and is told from a plain refusal by headers and words
 fn forbidden(answer: &Response, clock: &dyn Clock) -> Hold {
-    let start = &answer.body[..answer.body.len().min(WORDS_WITHIN)];
-    let words = String::from_utf8_lossy(start).to_lowercase();
-    let secondary = words.contains("secondary rate limit") || words.contains("abuse detection");
-    if answer.headers.contains_key("retry-after") || secondary {
-        return Hold::Limited(Some(retry_after(answer, clock).unwrap_or(SECONDARY_WAIT)));
+    let words = opening_words(answer);
+    if answer.headers.contains_key("retry-after") || is_secondary(&words) {
+        return Hold::Limited(Some(retry_after(answer, clock).unwrap_or(LIMIT_WAIT)));
     }
     let spent = answer.header("x-ratelimit-remaining") == Some("0") && words.contains("rate limit");
     // A proxy may have taken the headers away.
@@ -191,6 +211,20 @@ mod tests {
             Hold::Limited(Some(Duration::from_secs(5)))
         );
         assert_eq!(seen(403, &[], refused), Hold::No);
+    }
+
+    #[test]
+    fn a_429_of_github_without_a_time_lasts_as_long_as_its_403_form() {
+        let minute = Hold::Limited(Some(Duration::from_mins(1)));
+        let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
+        assert_eq!(seen(429, &[], secondary), minute);
+        assert_eq!(seen(429, &[("x-ratelimit-remaining", "17")], ""), minute);
+        assert_eq!(seen(429, &[("x-github-request-id", "C0:FF")], ""), minute);
+        assert_eq!(
+            seen(429, &[("retry-after", "5")], secondary),
+            Hold::Limited(Some(Duration::from_secs(5)))
+        );
+        assert_eq!(seen(429, &[], "slow down"), Hold::Limited(None));
     }
 
     #[test]

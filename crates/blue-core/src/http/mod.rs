@@ -4,12 +4,14 @@
 //! no more of an answer than it was told to take. The process environment is not read: proxies
 //! and trust come from [`HttpConfig`].
 
+mod address;
 mod body;
 mod cache;
 mod config;
 mod connect;
 mod error;
 mod limits;
+mod pause;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ use std::{
     time::Duration,
 };
 
+pub use address::is_public;
 pub use config::{HttpConfig, ProxyConfig, Refused};
 pub use error::{Cause, HttpError};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -28,8 +31,12 @@ pub use request::{AuthScheme, Credential, Request, Response};
 use tokio::{sync::Semaphore, time::Instant};
 
 use body::BodyError;
+use bytes::Bytes;
 use cache::Answers;
 use limits::Hold;
+use pause::Pauses;
+
+use crate::load::{self, LIGHT_BYTES};
 
 /// The client; cheap to make, since TLS and sockets are set up at the first request
 #[derive(Debug, Default)]
@@ -40,6 +47,7 @@ pub struct Http {
     answers: OnceLock<Answers>,
     hasher: RandomState,
     turns: Mutex<HashMap<Whose, Weak<Semaphore>>>,
+    pauses: Pauses,
 }
 
 /// Whose turns: a host's, and of those each token has its own
@@ -60,8 +68,10 @@ impl Http {
 
     /// Send a request and read its answer, whatever its status
     ///
-    /// GET and HEAD are tried again after a failed connection, 502, 503, 504 and a limit that ends
-    /// soon; anything else only when no connection was made, so that nothing can have been done.
+    /// GET and HEAD are tried again after a failed connection, an answer that broke off, 502, 503,
+    /// 504 and a limit that ends soon; anything else only when no connection was made, so that
+    /// nothing can have been done. While a limit that another request met is not over, nothing is
+    /// sent: a request waits for its end, or is refused where that is too far away.
     pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
         let host = authority(&request.url);
         if self.config.read_only && !request.repeatable() {
@@ -72,6 +82,10 @@ impl Http {
         }
         if let Some(credential) = &request.credential {
             credential.check(&request.url, &self.config.plain_http_hosts)?;
+        }
+        let sent = request.body.as_ref().map_or(0, Bytes::len);
+        if sent as u64 > LIGHT_BYTES {
+            load::heavy().await?;
         }
         let Some(key) = self.answers().key(&request) else {
             return self.send_patiently(&request, &host, None).await;
@@ -94,7 +108,8 @@ impl Http {
         host: &str,
         etag: Option<&HeaderValue>,
     ) -> Result<Response, HttpError> {
-        let turn = self.turn(host, request);
+        let whose = self.whose(host, request);
+        let turn = self.turn(&whose);
         let _turn = turn.acquire().await.map_err(|e| HttpError::Setup {
             message: e.to_string(),
         })?;
@@ -102,6 +117,19 @@ impl Http {
         let mut tried = 0;
         loop {
             let left = end.saturating_duration_since(Instant::now());
+            if let Some(pause) = self.pauses.of(&whose) {
+                let wait = pause.left() + limits::backoff(self.config.backoff, 0);
+                if wait >= left || wait > self.config.max_wait {
+                    return Err(HttpError::RateLimited {
+                        host: host.to_owned(),
+                        retry_after: Some(pause.left()),
+                        status: pause.status,
+                        body: pause.body,
+                    });
+                }
+                tokio::time::sleep(wait).await;
+                continue;
+            }
             let outcome = self.send_once(request, host, etag, left).await;
             let (outcome, again, after) = match outcome {
                 Ok(answer) => match limits::hold(&answer, &*self.config.clock) {
@@ -109,6 +137,10 @@ impl Http {
                     Hold::Busy(after) => (Ok(answer), request.repeatable(), after),
                     Hold::Limited(retry_after) => {
                         let host = host.to_owned();
+                        if let Some(wait) = retry_after {
+                            let (status, body) = (answer.status, answer.body.clone());
+                            self.pauses.begin(whose.clone(), wait, status, body);
+                        }
                         let error = HttpError::RateLimited {
                             host,
                             retry_after,
@@ -123,6 +155,7 @@ impl Http {
                         HttpError::Unreachable { source, .. } => {
                             source.is_connect() || request.repeatable()
                         }
+                        HttpError::Broken { .. } => request.repeatable(),
                         _ => false,
                     };
                     (Err(error), again, None)
@@ -148,8 +181,14 @@ impl Http {
         left: Duration,
     ) -> Result<Response, HttpError> {
         let whole = self.time_for(request);
-        let mut builder = self
-            .client(&request.url)?
+        let pinned;
+        let client = if request.public_only {
+            pinned = address::public_client(&self.config, &request.url, host).await?;
+            &pinned
+        } else {
+            self.client(&request.url)?
+        };
+        let mut builder = client
             .request(request.method.clone(), request.url.clone())
             .headers(request.headers.clone())
             .timeout(left);
@@ -186,15 +225,22 @@ impl Http {
         let limit = request.max_body.unwrap_or(self.config.max_body);
         let read = match request.tail {
             Some(keep) if status.is_success() => body::tail(answer, keep).await,
-            _ => body::whole(answer, limit).await,
+            // The answer to a write is always read: what it tells was done.
+            _ => body::whole(answer, limit, request.repeatable()).await,
         };
         read.map_err(|e| match e {
             BodyError::TooLarge => HttpError::TooLarge {
                 host: host.to_owned(),
                 limit,
             },
+            BodyError::Busy(busy) => busy.into(),
             BodyError::Failed(e) => failure(e, host, whole, true),
         })
+    }
+
+    /// Whether a redirect may lead to this host although it is not on a public address
+    pub(crate) fn may_be_private(&self, host: &crate::forge::model::Host) -> bool {
+        self.config.private_hosts.contains(host)
     }
 
     fn time_for(&self, request: &Request) -> Duration {
@@ -222,20 +268,23 @@ impl Http {
             .get_or_init(|| Answers::new(self.config.cache_bytes))
     }
 
+    fn whose(&self, host: &str, request: &Request) -> Whose {
+        let token = request.credential.as_ref();
+        let token = token.map(|own| self.hasher.hash_one(own.token.expose()));
+        (host.to_owned(), token)
+    }
+
     /// Who holds a turn may have a request on its way
     ///
     /// Behind a broker many people share the client: nobody waits for another's slow answers.
-    fn turn(&self, host: &str, request: &Request) -> Arc<Semaphore> {
-        let token = request.credential.as_ref();
-        let token = token.map(|own| self.hasher.hash_one(own.token.expose()));
-        let whose = (host.to_owned(), token);
+    fn turn(&self, whose: &Whose) -> Arc<Semaphore> {
         let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turns) = all.get(&whose).and_then(Weak::upgrade) {
+        if let Some(turns) = all.get(whose).and_then(Weak::upgrade) {
             return turns;
         }
         all.retain(|_, turns| turns.strong_count() > 0);
         let turns = Arc::new(Semaphore::new(self.config.in_flight.max(1)));
-        all.insert(whose, Arc::downgrade(&turns));
+        all.insert(whose.clone(), Arc::downgrade(&turns));
         turns
     }
 }
@@ -252,7 +301,7 @@ fn authority(url: &url::Url) -> String {
 fn failure(error: reqwest::Error, host: &str, limit: Duration, answering: bool) -> HttpError {
     let host = host.to_owned();
     let is_late = error.is_timeout() && !error.is_connect();
-    let source = Cause(error.without_url());
+    let source = Cause::from(error.without_url());
     if is_late {
         HttpError::Timeout { host, after: limit }
     } else if answering {

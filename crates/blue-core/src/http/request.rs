@@ -81,6 +81,8 @@ pub struct Request {
     pub cache: bool,
     /// Keep only that many bytes from the end of the answer, however long it is
     pub tail: Option<usize>,
+    /// Connect to public addresses only: the server that is asked chose the URL of another
+    pub public_only: bool,
 }
 
 impl Request {
@@ -95,6 +97,7 @@ impl Request {
             timeout: None,
             cache: false,
             tail: None,
+            public_only: false,
         }
     }
 

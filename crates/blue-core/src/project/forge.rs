@@ -100,15 +100,24 @@ impl Project {
         }))
     }
 
-    /// Keep what was found, unless a person has written a `forge:` already
+    /// Keep what was found, unless there is a `forge:` already
     pub fn cache_forge(&self, found: &ForgeConfig) -> Cached {
-        match self.try_cache(found) {
+        self.cache_with(found, false)
+    }
+
+    /// Keep what was found in the place of the `forge:` that is there
+    pub fn replace_forge(&self, found: &ForgeConfig) -> Cached {
+        self.cache_with(found, true)
+    }
+
+    fn cache_with(&self, found: &ForgeConfig, replace: bool) -> Cached {
+        match self.try_cache(found, replace) {
             Ok(cached) => cached,
             Err(e) => Cached::Left { why: e.to_string() },
         }
     }
 
-    fn try_cache(&self, found: &ForgeConfig) -> io::Result<Cached> {
+    fn try_cache(&self, found: &ForgeConfig, replace: bool) -> io::Result<Cached> {
         let left = |why: &str| {
             Ok(Cached::Left {
                 why: why.to_owned(),
@@ -124,13 +133,19 @@ impl Project {
             Err(e) => return left(&e.to_string()),
         };
         match yaml::parse::<Option<Value>>(&text) {
-            Ok(Some(Value::Object(map))) if map.contains_key("forge") => {
+            Ok(Some(Value::Object(map))) if map.contains_key("forge") && !replace => {
                 return Ok(Cached::Present);
             }
             _ => {}
         }
-        let Some(new) = yaml::append_block(&text, "forge", &found.children()) else {
-            return left("its text cannot be added to without changing the rest");
+        let children = found.children();
+        let new = if replace {
+            yaml::replace_block(&text, "forge", &children)
+        } else {
+            yaml::append_block(&text, "forge", &children)
+        };
+        let Some(new) = new else {
+            return left("its text cannot be changed without changing the rest");
         };
         if !folder.is_dir() {
             fs::create_dir(&folder)?;
@@ -160,6 +175,32 @@ impl Project {
 }
 
 impl ForgeConfig {
+    /// Where it is, from the top folder of the work tree
+    pub const PATH: &'static str = ".blue/config.yaml";
+
+    /// Whether nothing in it names another repository
+    pub fn agrees_with(&self, host: &Host, repo: &RepoId) -> bool {
+        let same = |named: Option<&String>, real: &str| {
+            named.is_none_or(|named| named.eq_ignore_ascii_case(real))
+        };
+        self.host.as_ref().is_none_or(|named| named == host)
+            && same(self.owner.as_ref(), repo.owner())
+            && same(self.repo.as_ref(), repo.name())
+    }
+
+    /// What it names, for a message: `git.example.org alice/demo`
+    pub fn names(&self) -> String {
+        let owner = self.owner.as_deref().unwrap_or("*");
+        let repo = self.repo.as_deref().unwrap_or("*");
+        let repo = match (owner, repo) {
+            ("*", "*") => None,
+            _ => Some(format!("{owner}/{repo}")),
+        };
+        let host = self.host.as_ref().map(ToString::to_string);
+        let parts: Vec<String> = host.into_iter().chain(repo).collect();
+        parts.join(" ")
+    }
+
     fn children(&self) -> Vec<(&'static str, String)> {
         let values = [
             self.kind.map(|k| k.as_str().to_owned()),

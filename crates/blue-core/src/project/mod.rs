@@ -1,11 +1,13 @@
 //! The `.blue` folder of a repository
 
+mod exclude;
 mod forge;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use exclude::Exclude;
 pub use forge::{Cached, ForgeConfig};
 
 use crate::yaml::{self, ReadError};
@@ -47,7 +49,7 @@ impl Project {
     }
 
     pub fn config_path(&self) -> PathBuf {
-        self.root.join(".blue").join("config.yaml")
+        self.root.join(ForgeConfig::PATH)
     }
 
     /// The text of `.blue/config.yaml`; none where there is no such file

@@ -24,12 +24,37 @@ pub(crate) fn append_block(text: &str, key: &str, children: &[(&str, String)]) -
         out.push_str(&scalar(value));
         out.push_str(end);
     }
-    let block = children
-        .iter()
-        .map(|(k, v)| ((*k).to_owned(), Value::from(v.as_str())));
     let mut wanted = before;
-    wanted.insert(key.to_owned(), Value::Object(block.collect()));
+    wanted.insert(key.to_owned(), block(children));
     (mapping(&out)? == wanted).then_some(out)
+}
+
+/// Write other children to a top-level key, in the place of the block that is there
+///
+/// Every other line stays as it is; comments within the block go with it. `None` where that cannot
+/// be done safely.
+pub(crate) fn replace_block(text: &str, key: &str, children: &[(&str, String)]) -> Option<String> {
+    let at = lines(text).position(|line| begins(line, key))?;
+    let is_outside = |line: &str| !line.starts_with([' ', '\t', '\r', '\n', '#']);
+    let after = lines(text).skip(at + 1).position(is_outside);
+    let (before, rest): (String, Vec<&str>) = (
+        lines(text).take(at).collect(),
+        after.map_or_else(Vec::new, |n| lines(text).skip(at + 1 + n).collect()),
+    );
+    let mut out = append_block(&before, key, children)?;
+    out.extend(rest);
+    let mut wanted = mapping(text)?;
+    wanted.insert(key.to_owned(), block(children));
+    (mapping(&out)? == wanted).then_some(out)
+}
+
+fn block(children: &[(&str, String)]) -> Value {
+    let children = children.iter();
+    Value::Object(
+        children
+            .map(|(k, v)| ((*k).to_owned(), Value::from(v.as_str())))
+            .collect(),
+    )
 }
 
 /// Add one child to the block of a top-level key that is there already
@@ -82,6 +107,14 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
 }
 
+/// Whether a line begins with `key:`, whatever follows
+fn begins(line: &str, key: &str) -> bool {
+    [key.to_owned(), format!("'{key}'"), format!("\"{key}\"")]
+        .iter()
+        .filter_map(|k| line.strip_prefix(k.as_str()))
+        .any(|rest| rest.trim_start_matches(' ').starts_with(':'))
+}
+
 /// Whether a line is `key:` alone, in one of the ways to write a key
 fn heads(line: &str, key: &str) -> bool {
     [key.to_owned(), format!("'{key}'"), format!("\"{key}\"")]
@@ -123,7 +156,7 @@ fn scalar(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn block(text: &str) -> Option<String> {
+    fn with_block(text: &str) -> Option<String> {
         append_block(
             text,
             "forge",
@@ -143,7 +176,7 @@ mod tests {
             "---\na: &x {b: 1}\nc: *x\n",
             "\u{feff}a: 1\n",
         ] {
-            let out = block(text).unwrap_or_else(|| panic!("{text:?}"));
+            let out = with_block(text).unwrap_or_else(|| panic!("{text:?}"));
             assert!(out.starts_with(text), "{out:?}");
             let crlf = text.contains("\r\n");
             assert_eq!(out.contains("forge:\r\n"), crlf, "{out:?}");
@@ -163,7 +196,25 @@ mod tests {
             "a: 1\n---\nb: 2\n",
             "a: [\n",
         ] {
-            assert_eq!(block(text), None, "{text:?}");
+            assert_eq!(with_block(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_replaced_and_nothing_else_changes() {
+        let new = |text: &str| replace_block(text, "forge", &[("owner", "bob".into())]);
+        for (text, wanted) in [
+            ("forge:\n  owner: a\n  repo: b\n", "forge:\n  owner: bob\n"),
+            ("forge: {owner: a}", "forge:\n  owner: bob\n"),
+            (
+                "# mine\na: 1\n\nforge:\n  # old\n  owner: a\nb: # two\n  - forge\n",
+                "# mine\na: 1\n\nforge:\n  owner: bob\nb: # two\n  - forge\n",
+            ),
+        ] {
+            assert_eq!(new(text).as_deref(), Some(wanted), "{text:?}");
+        }
+        for text in ["a: 1\n", "{forge: {owner: a}}\n", "a: |\n  x\nforge: [\n"] {
+            assert_eq!(new(text), None, "{text:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 mod edit;
 mod file;
 
-pub(crate) use edit::{add_child, append_block};
+pub(crate) use edit::{add_child, append_block, replace_block};
 pub(crate) use file::{ReadError, read_small, replace};
 use serde::de::DeserializeOwned;
 

@@ -16,13 +16,16 @@ macro_rules! refused {
     };
 }
 
+mod agit;
 mod allow;
+mod attempts;
 mod branches;
 mod commit_conflicts;
 mod commit_files;
 mod commits;
 mod contents;
 mod faults;
+mod members;
 mod merge;
 mod merge_blocks;
 mod mergeability;
@@ -32,6 +35,7 @@ mod protection;
 mod prs;
 mod repo;
 mod runs;
+mod silent;
 mod status;
 mod statuses;
 mod tags;

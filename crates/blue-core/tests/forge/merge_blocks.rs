@@ -4,12 +4,12 @@ use blue_core::forge::{
     ForgeError, MergeBlock,
     model::{MergeOutcome, MergeStrategy},
 };
-use blue_testkit::{Backend, Cx, Result, Skip};
+use blue_testkit::{Backend, Cx, Result, Skip, eventually};
 use serde_json::json;
 
 use crate::{
     merge::{blocked, diverged, merged, plain, require_checks},
-    words::merge,
+    words::{PATIENCE, merge},
 };
 
 blue_testkit::on_every_forge![
@@ -136,19 +136,24 @@ async fn a_branch_behind_is_blocked(cx: Cx) -> Result<()> {
 }
 
 async fn protected_files_block(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no such rule").into());
+    }
     let (_, repo) = cx.start().await?;
+    cx.lab
+        .protect(&repo, "main", json!({"protected_file_patterns": "*.lock"}))
+        .await?;
     let number = cx
         .lab
         .pr_with(&repo, "topic", &[("deps.lock", b"x")])
         .await?;
-    cx.lab
-        .protect(&repo, "main", json!({"protected_file_patterns": "*.lock"}))
-        .await?;
-    if cx.backend.is_github() {
-        return Err(Skip::new("GitHub has no such rule").into());
-    }
-    // The forge writes down which files a pull request touches when it checks it.
-    cx.lab.write(&repo, "topic", &[("deps.lock", b"y")]).await?;
+    // The forge writes down which protected files a pull request touches when it checks it, and
+    // would merge before that.
+    eventually("the pull request is checked", PATIENCE, || async {
+        let pr = cx.lab.pr_json(&repo, number).await?;
+        Ok((pr["mergeable"] == true).then_some(()))
+    })
+    .await?;
     let error = blocked(&cx, &repo, number, &plain()).await?;
     assert_block(error, MergeBlock::ProtectedFiles);
     Ok(())

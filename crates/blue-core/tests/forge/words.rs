@@ -77,3 +77,12 @@ pub(crate) fn merge(strategy: MergeStrategy) -> MergeOpts {
 pub(crate) fn nowhere() -> Sha {
     Sha::parse(&"deadbeef".repeat(5)).expect("40 hexadecimal digits")
 }
+
+/// Settings of a repository that allows nothing but squashing
+pub(crate) fn squash_only() -> serde_json::Value {
+    serde_json::json!({
+        "has_pull_requests": true, "allow_merge_commits": false, "allow_rebase": false,
+        "allow_rebase_explicit": false, "allow_squash_merge": true,
+        "allow_fast_forward_only_merge": false, "default_merge_style": "squash",
+    })
+}

@@ -35,7 +35,7 @@ use self::{
 use crate::{
     app::App,
     git::Oid,
-    ops::{access::Access, protection, push, push::RefChange, repos::Found},
+    ops::{access::Access, agit, protection, push, push::RefChange, repos::Found},
     store::users::User,
 };
 
@@ -214,7 +214,9 @@ fn judge(
     commands: &[Command],
 ) -> io::Result<(Orders, Option<PathBuf>)> {
     let mut orders = Orders::default();
-    if access < Access::Write {
+    let for_review = |command: &Command| command.name.starts_with(agit::PREFIX);
+    // Who may only read may still ask for a merge.
+    if access < Access::Write && !commands.iter().all(for_review) {
         orders.refusal = Some("User permission denied for writing.".to_owned());
     }
     for command in commands

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Outcome,
     fail::Fail,
+    forgejo_runs,
     reply::{Page, Reply},
     request::InRepo,
     wire::{self, EPOCH, NEVER, View},
@@ -31,14 +32,8 @@ const STATES: &[&str] = &[
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
     let (app, repo) = (cx.app(), cx.repo());
-    // Forgejo 11 has tasks and dispatch, and nothing else of this.
-    if app.is_forgejo()
-        && !matches!(
-            path,
-            ["actions", "tasks"] | ["actions", "workflows", _, "dispatches"]
-        )
-    {
-        return Err(Fail::no_route());
+    if let Some(own) = forgejo_runs::answer(cx, path) {
+        return own;
     }
     match (cx.req.verb(), path) {
         ("GET", ["actions", "runs"]) => list(cx),
@@ -87,7 +82,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             let name = format!("attachment; filename=\"{}-{}.log\"", job.name, job.id);
             Ok(Reply::text(job.log).with("content-disposition", &name))
         }
-        ("GET", ["actions", "tasks"]) => tasks(cx),
+        ("GET", ["actions", "tasks"]) => forgejo_runs::tasks(cx),
         ("GET", ["actions", "artifacts"]) => {
             Ok(Reply::ok(&json!({"artifacts": [], "total_count": 0})))
         }
@@ -246,43 +241,6 @@ fn shown_job(cx: &InRepo<'_>, job: &Job) -> Result<Value, Fail> {
     Ok(value)
 }
 
-/// Jobs a runner took, so never those that wait
-fn tasks(cx: &InRepo<'_>) -> Outcome {
-    let mut rows = Vec::new();
-    let all: Vec<Job> = runs::all_jobs(cx.app(), cx.repo())?
-        .into_iter()
-        .filter(|job| job.started_at.is_some())
-        .collect();
-    let page = Page::of(cx.req);
-    for job in page.slice(&all) {
-        let run = runs::get(cx.app(), cx.repo(), job.run_id)?;
-        rows.push(json!({
-            "id": job.id,
-            "name": job.name,
-            "head_branch": head_branch(&run),
-            "head_sha": run.sha,
-            "run_number": run.number,
-            "event": run.event,
-            "display_title": run.title,
-            "status": match (job.status.as_str(), job.conclusion.as_deref()) {
-                ("completed", Some(conclusion)) => conclusion,
-                ("in_progress", _) => "running",
-                (other, _) => other,
-            },
-            "workflow_id": run.workflow,
-            "url": format!("{}/actions/runs/{}", cx.web_url(), run.id),
-            "created_at": wire::time(job.created_at),
-            "updated_at": wire::time(job.finished_at.or(job.started_at).unwrap_or(job.created_at)),
-            "run_started_at": wire::time(job.started_at.unwrap_or(job.created_at)),
-        }));
-    }
-    Ok(page.linked(
-        cx.req,
-        &json!({"workflow_runs": rows, "total_count": all.len()}),
-        all.len(),
-    ))
-}
-
 fn workflow(cx: &InRepo<'_>, file: &str, at: &str) -> Result<ci::Workflow, Fail> {
     let commit = commits::resolve(cx.app(), cx.repo(), at)
         .map_err(|_| Fail::new(404, &format!("ref \"{at}\" doesn't exist")))?;
@@ -363,6 +321,7 @@ fn dispatch(cx: &InRepo<'_>, file: &str) -> Outcome {
         &ref_name,
         sha,
         commit.title(),
+        false,
     )?;
     if !cx.req.query_flag("return_run_details", false) {
         return Ok(Reply::empty(204));
@@ -370,6 +329,10 @@ fn dispatch(cx: &InRepo<'_>, file: &str) -> Outcome {
     Ok(Reply::ok(&json!({
         "workflow_run_id": run.id,
         "run_url": format!("{}/actions/runs/{}", cx.api_url(), run.id),
-        "html_url": format!("{}/actions/runs/{}", cx.web_url(), run.id),
+        "html_url": format!(
+            "{}/actions/runs/{}",
+            cx.web_url(),
+            forgejo_runs::page_number(cx, &run)
+        ),
     })))
 }

@@ -122,6 +122,11 @@ impl Form {
         }
     }
 
+    /// The fields themselves
+    pub(super) fn into_map(self) -> Map<String, Value> {
+        self.0
+    }
+
     pub(super) fn object(&self, name: &str) -> Option<Self> {
         match self.0.get(name) {
             Some(Value::Object(map)) => Some(Self(map.clone())),

@@ -27,7 +27,13 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             cx.req.user()?;
             cx.need_unarchived()?;
             let user = cx.need_writer()?;
-            branches::delete(cx.app(), cx.repo(), user, name)?;
+            cx.need_no_mirror()?;
+            branches::delete(cx.app(), cx.repo(), user, name).map_err(|error| match error {
+                ops::Error::NotFound(What::Branch(_)) if cx.app().is_forgejo() => {
+                    Fail::new(500, &fail::no_object(name, ""))
+                }
+                other => other.into(),
+            })?;
             Ok(Reply::empty(204))
         }
         ("PATCH", name) if !name.is_empty() => rename(cx, name),
@@ -69,6 +75,7 @@ fn create(cx: &InRepo<'_>) -> Outcome {
     cx.req.user()?;
     cx.need_unarchived()?;
     let user = cx.need_writer()?;
+    cx.need_no_mirror()?;
     let form = cx.req.form()?;
     let name = form.required("new_branch_name", "BranchName")?;
     if name.len() > 100 {
@@ -95,6 +102,13 @@ fn create(cx: &InRepo<'_>) -> Outcome {
     };
     branches::create(app, repo, user, name, from).map_err(|error| match error {
         ops::Error::Exists(What::Branch(_)) => Fail::new(409, "The branch already exists."),
+        ops::Error::RefClash(words) if app.is_forgejo() => {
+            fail::push_rejected(app, repo.id, &words)
+        }
+        ops::Error::PushForbidden(_) if app.is_forgejo() => {
+            let reason = format!("Not allowed to push to protected branch {name}");
+            fail::push_rejected(app, repo.id, &reason)
+        }
         ops::Error::RefClash(_) => Fail::new(409, "The branch with the same name already exists."),
         ops::Error::PushForbidden(_) => Fail::new(
             500,

@@ -10,6 +10,7 @@ use super::{
     wire::{self, Parts},
 };
 use crate::{
+    config::Flavor,
     git::{Commit, Oid},
     ops::{self, commits},
 };
@@ -20,6 +21,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
     }
     match path {
         ["commits"] => list(cx),
+        ["compare", ..] if cx.app().flavor == Flavor::Forgejo7 => Err(Fail::no_route()),
         ["compare", rest @ ..] if !rest.is_empty() => compare(cx, &rest.join("/")),
         ["commits", _, "pull"] => Err(Fail::not_found()),
         _ => Err(Fail::no_route()),

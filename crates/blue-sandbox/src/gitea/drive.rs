@@ -1,7 +1,9 @@
-//! Addresses of our own, for tests: make runs and move their jobs
+//! Addresses of our own, for tests: make runs and move their jobs, limit the merge styles of a rule
 //!
-//! `POST /api/sandbox/v1/repos/{owner}/{name}/runs` makes a run, and
-//! `PATCH /api/sandbox/v1/repos/{owner}/{name}/jobs/{id}` moves one of its jobs. Writers only.
+//! `POST /api/sandbox/v1/repos/{owner}/{name}/runs` makes a run, `POST …/runs/{id}/rerun` starts its
+//! jobs again, `POST …/runs/{id}/approve` lets one begin that waits for approval, and
+//! `PATCH /api/sandbox/v1/repos/{owner}/{name}/jobs/{id}` moves one of its jobs. `PATCH …/rules/{name}` sets what
+//! only GitHub's rulesets have (`allowed_merge_methods`). Writers only.
 
 use serde_json::{Value, json};
 
@@ -13,7 +15,7 @@ use super::{
     request::{InRepo, Req},
 };
 use crate::{
-    ops::{self, access::Access, commits, runs},
+    ops::{self, access::Access, commits, protection, runs},
     store::checks::{Job, Plan},
 };
 
@@ -34,7 +36,17 @@ pub(super) fn answer(req: &Req, path: &[&str]) -> Outcome {
             let id = id.parse().map_err(|_| Fail::not_found())?;
             shown(&cx, &runs::get(cx.app(), cx.repo(), id)?)
         }
+        ("POST", ["runs", id, again @ ("rerun" | "approve")]) => {
+            let id = id.parse().map_err(|_| Fail::not_found())?;
+            let run = runs::get(cx.app(), cx.repo(), id)?;
+            let run = match *again {
+                "approve" => runs::approve(cx.app(), cx.repo(), &run)?,
+                _ => runs::rerun(cx.app(), cx.repo(), &run, false)?,
+            };
+            shown(&cx, &run)
+        }
         ("PATCH", ["jobs", id]) => move_job(&cx, id),
+        ("PATCH", ["rules", name]) => limit_styles(&cx, name),
         _ => Err(Fail::no_route()),
     }
 }
@@ -63,6 +75,7 @@ fn create(cx: &InRepo<'_>) -> Outcome {
         ref_name: &ref_name,
         sha,
         jobs,
+        held: form.flag("needs_approval")?,
     };
     let run = runs::create(cx.app(), cx.repo(), user, &new)?;
     shown(cx, &run)
@@ -74,6 +87,7 @@ fn new_job(form: &Form) -> Result<runs::NewJob, Fail> {
             conclusion: result.to_owned(),
             log: form.text("log")?.to_owned(),
             delay_ms: form.opt_number("delay_ms")?.unwrap_or(0),
+            app_id: form.opt_number("app_id")?,
         }),
         None => None,
     };
@@ -95,6 +109,15 @@ fn move_job(cx: &InRepo<'_>, id: &str) -> Outcome {
     };
     let job = runs::drive(cx.app(), cx.repo(), id, &drive)?;
     Ok(Reply::ok(&shown_job(&job)))
+}
+
+/// Sets the merge methods that a ruleset of GitHub would allow
+fn limit_styles(cx: &InRepo<'_>, name: &str) -> Outcome {
+    let form = cx.req.form()?;
+    let mut found = protection::get(cx.app(), cx.repo(), name)?;
+    found.rule.allowed_merge_methods = form.opt_texts("allowed_merge_methods")?.unwrap_or_default();
+    protection::save(cx.app(), cx.repo(), &found)?;
+    Ok(Reply::empty(204))
 }
 
 fn shown(cx: &InRepo<'_>, run: &crate::store::checks::Run) -> Outcome {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::reply::CACHE;
 use crate::{
     app::App,
+    config::Flavor,
     git,
     ops::{self, MergeError, What, error::Block},
 };
@@ -105,9 +106,14 @@ impl Fail {
     }
 
     /// Keep the server's own trouble from those who cannot mend it
-    pub(super) fn seen_by(self, admin: bool) -> Self {
+    pub(super) fn seen_by(self, app: &App, admin: bool) -> Self {
+        let words = if app.is_forgejo() {
+            "internal server error"
+        } else {
+            ""
+        };
         match self.body {
-            Shape::Message(_) if self.status == 500 && !admin => Self::new(500, ""),
+            Shape::Message(_) if self.status == 500 && !admin => Self::new(500, words),
             _ => self,
         }
     }
@@ -135,7 +141,8 @@ impl Fail {
                     } else {
                         message
                     };
-                    (message, json!(errors.unwrap_or_default()))
+                    let none = (app.flavor != Flavor::Forgejo7).then(Vec::new);
+                    (message, json!(errors.or(none)))
                 } else {
                     let message = if message.is_empty() {
                         "not found".to_owned()
@@ -164,6 +171,9 @@ impl Fail {
 
 /// A credential that is not good
 pub(super) fn bad_credentials(app: &App) -> Fail {
+    if app.flavor == Flavor::Forgejo15 {
+        return Fail::new(401, "access token does not exist [sha: deadbeef]");
+    }
     Fail::new(
         401,
         if app.is_forgejo() {
@@ -300,15 +310,7 @@ fn merge(error: MergeError) -> Fail {
         MergeError::StyleForbidden(style) => refused(&format!(
             "{style} is not allowed an allowed merge style for this repository"
         )),
-        MergeError::Blocked(block) => refused(match block {
-            Block::Checks => "Not all required status checks successful",
-            Block::Approvals => "Does not have enough approvals",
-            Block::RequestedChanges => "There are requested changes",
-            Block::ReviewRequests => "There are official review requests",
-            Block::Outdated => "The head branch is behind the base branch",
-            Block::Unsigned => "wont sign: nokey",
-            Block::ProtectedFiles => "Changed protected files",
-        }),
+        MergeError::Blocked(block) => refused(words_of(block)),
         MergeError::Scheduled { pull_id } => Fail::new(
             409,
             &format!(
@@ -317,4 +319,40 @@ fn merge(error: MergeError) -> Fail {
         ),
         MergeError::UpToDate => Fail::new(500, "HeadBranch of PR is up to date"),
     }
+}
+
+fn words_of(block: Block) -> &'static str {
+    match block {
+        Block::Checks => "Not all required status checks successful",
+        Block::Approvals => "Does not have enough approvals",
+        Block::RequestedChanges => "There are requested changes",
+        Block::ReviewRequests => "There are official review requests",
+        Block::Outdated => "The head branch is behind the base branch",
+        Block::Unsigned => "wont sign: nokey",
+        Block::ProtectedFiles => "Changed protected files",
+    }
+}
+
+/// Forgejo's refusal of a merge that a rule forbids: it names the caller's right before every
+/// reason
+pub(super) fn blocked_on_forgejo(block: Block) -> Fail {
+    let words = match block {
+        Block::Unsigned => "won't sign: nokey".to_owned(),
+        other => format!("not allowed to merge [reason: {}]", words_of(other)),
+    };
+    Fail::new(405, &words)
+}
+
+/// What git says on Forgejo when it refuses the push that the server makes by itself: with the
+/// folder of the repository in it
+pub(super) fn push_rejected(app: &App, repo_id: i64, reason: &str) -> Fail {
+    let folder = app.repo_path(repo_id);
+    Fail::new(
+        500,
+        &format!(
+            "PushRejected Error: exit status 1 - remote: error: {reason}\nTo {}\n \
+             ! [remote rejected] (pre-receive hook declined)\nerror: failed to push some refs",
+            folder.display()
+        ),
+    )
 }

@@ -7,6 +7,7 @@ use super::{
     fail::Fail,
     reply::{Page, Reply},
     request::InRepo,
+    timeline,
     wire::{self, View},
 };
 use crate::{
@@ -39,6 +40,7 @@ pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
             }
             Ok(Reply::counted(&list.into(), all.len()))
         }
+        ("GET", Some(number), ["issues", _, "timeline"]) => timeline::list(cx, number),
         ("POST", Some(number), ["issues", _, "comments"]) => {
             let user = cx.user()?;
             cx.need_unarchived()?;

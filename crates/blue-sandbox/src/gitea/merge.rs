@@ -1,6 +1,12 @@
 //! Merge a pull request; bring its branch up to date
 
-use super::{Outcome, body::Form, fail::Fail, reply::Reply, request::InRepo};
+use super::{
+    Outcome,
+    body::Form,
+    fail::{self, Fail},
+    reply::Reply,
+    request::InRepo,
+};
 use crate::{
     ops::{
         self, MergeError, What,
@@ -66,6 +72,9 @@ fn merge(cx: &InRepo<'_>, number: i64) -> Outcome {
             )],
         ),
         ops::Error::Merge(MergeError::AlreadyMerged) if app.is_forgejo() => Fail::new(405, ""),
+        ops::Error::Merge(MergeError::Blocked(block)) if app.is_forgejo() => {
+            fail::blocked_on_forgejo(block)
+        }
         other => other.into(),
     })?;
     Ok(Reply::empty(match outcome {
@@ -92,7 +101,7 @@ fn cancel(cx: &InRepo<'_>, number: i64) -> Outcome {
             "user has no permission to cancel the scheduled auto merge",
         ));
     }
-    merge::cancel(cx.app(), cx.repo(), number)?;
+    merge::cancel(cx.app(), cx.repo(), number, user)?;
     Ok(Reply::empty(204))
 }
 

@@ -53,6 +53,8 @@ pub(super) fn version(app: &App) -> &'static str {
     match app.flavor {
         Flavor::Gitea => "1.26.0",
         Flavor::Forgejo => "11.0.15+gitea-1.22.0",
+        Flavor::Forgejo7 => "7.0.16+gitea-1.21.11",
+        Flavor::Forgejo15 => "15.0.3+gitea-1.22.0",
     }
 }
 
@@ -71,17 +73,19 @@ fn settings(app: &App) -> Value {
 
 /// Only Forgejo has this address
 pub(super) async fn forgejo_version(State(app): State<App>) -> Response {
-    match app.flavor {
-        Flavor::Forgejo => Json(json!({"version": version(&app)})).into_response(),
-        Flavor::Gitea => (StatusCode::NOT_FOUND, "Not found.\n").into_response(),
+    if app.is_forgejo() {
+        Json(json!({"version": version(&app)})).into_response()
+    } else {
+        (StatusCode::NOT_FOUND, "Not found.\n").into_response()
     }
 }
 
 pub(super) async fn healthz(State(app): State<App>) -> Response {
     let pass = json!([{"status": "pass", "time": super::wire::time(app.now_ms())}]);
-    let description = match app.flavor {
-        Flavor::Gitea => "Gitea: Git with a cup of tea",
-        Flavor::Forgejo => "Forgejo: Beyond coding. We Forge.",
+    let description = if app.is_forgejo() {
+        "Forgejo: Beyond coding. We Forge."
+    } else {
+        "Gitea: Git with a cup of tea"
     };
     Json(json!({
         "status": "pass",

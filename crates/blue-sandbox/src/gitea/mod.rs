@@ -12,9 +12,11 @@ mod contents;
 mod drive;
 mod fail;
 mod files;
+mod forgejo_runs;
 mod git_objects;
 mod issues;
 mod merge;
+mod mirrors;
 mod misc;
 mod orgs;
 mod protections;
@@ -25,6 +27,8 @@ mod request;
 mod reviews;
 mod statuses;
 mod tags;
+mod teams;
+mod timeline;
 mod users;
 mod wire;
 
@@ -75,7 +79,7 @@ async fn door(State(app): State<App>, request: Request) -> Response {
             Err(fail) => {
                 let caller = req.caller.as_ref();
                 let admin = caller.is_some_and(|caller| caller.user.is_admin);
-                fail.seen_by(admin).into_response(app)
+                fail.seen_by(app, admin).into_response(app)
             }
         }
     })
@@ -98,10 +102,12 @@ fn answer(req: &mut Req) -> Outcome {
     }
     match path.as_slice() {
         ["repos", "search"] if req.verb() == "GET" => repos::search(req),
-        ["repos", "search"] => Err(Fail::wrong_verb()),
+        ["repos", "migrate"] if req.verb() == "POST" => mirrors::migrate(req),
+        ["repos", "search" | "migrate"] => Err(Fail::wrong_verb()),
         ["repos", owner, name, rest @ ..] => in_repo(req, owner, name, rest),
         ["user" | "users" | "admin", ..] => users::answer(req, &path),
         ["orgs" | "org", ..] => orgs::answer(req, &path),
+        ["teams", id, rest @ ..] => teams::answer(req, id, rest),
         _ => misc::answer(req, &path),
     }
 }

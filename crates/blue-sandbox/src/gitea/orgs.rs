@@ -8,11 +8,15 @@ use super::{
     reply::{Page, Reply},
     repos,
     request::Req,
+    teams,
     wire::{self, View},
 };
 use crate::{
     ops,
-    store::users::{self as rows, User},
+    store::{
+        teams as team_rows,
+        users::{self as rows, User},
+    },
 };
 
 pub(super) fn answer(req: &Req, path: &[&str]) -> Outcome {
@@ -123,7 +127,21 @@ fn one(req: &Req, name: &str, path: &[&str]) -> Outcome {
                 .map_err(ops::Error::from)?;
             Ok(Reply::empty(204))
         }
-        ("GET", ["teams"]) => Ok(Reply::counted(&json!([owners_team(&org)]), 1)),
+        ("GET", ["teams"]) => {
+            let others = app
+                .store
+                .read(|c| team_rows::of_org(c, org.id))
+                .map_err(ops::Error::from)?;
+            let list: Vec<Value> = std::iter::once(owners_team(&org))
+                .chain(others.iter().map(teams::shown))
+                .collect();
+            let total = list.len();
+            Ok(Reply::counted(&list.into(), total))
+        }
+        ("POST", ["teams"]) => {
+            need_owner(req, &org)?;
+            teams::create(req, &org)
+        }
         (_, [] | ["repos" | "members" | "teams"]) => Err(Fail::wrong_verb()),
         _ => Err(Fail::no_route()),
     }

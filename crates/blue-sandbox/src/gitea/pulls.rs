@@ -12,6 +12,7 @@ use super::{
     wire::{self, Parts},
 };
 use crate::{
+    config::Flavor,
     git::ChangeKind,
     ops::{
         self, MergeError, What,
@@ -30,7 +31,9 @@ use crate::{
 const MOST_TITLE: usize = 255;
 
 pub(super) fn answer(cx: &InRepo<'_>, path: &[&str]) -> Outcome {
-    if !cx.repo().settings.has_pull_requests || ops::repos::is_empty(cx.app(), cx.repo())? {
+    let sees = access::sees_pulls(cx.app(), cx.repo(), cx.req.caller.as_ref())?;
+    let has = cx.repo().settings.has_pull_requests && !cx.repo().settings.mirror;
+    if !has || !sees || ops::repos::is_empty(cx.app(), cx.repo())? {
         return Err(Fail::not_found());
     }
     let verb = cx.req.verb();
@@ -126,7 +129,8 @@ fn create(cx: &InRepo<'_>) -> Outcome {
             .unwrap_or(repo.settings.default_allow_maintainer_edit && !app.is_forgejo()),
     };
     let mut pull = pulls::create(app, repo, user, &new).map_err(|error| match error {
-        ops::Error::NotFound(What::Branch(name)) if app.is_forgejo() && name == head => Fail::new(
+        ops::Error::NotFound(What::Branch(name))
+            if app.flavor == Flavor::Forgejo && name == head => Fail::new(
             500,
             &format!("exit status 128: exit status 128 - fatal: ambiguous argument 'refs/heads/{name}': bad revision"),
         ),

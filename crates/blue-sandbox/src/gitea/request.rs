@@ -188,6 +188,19 @@ impl InRepo<'_> {
         Ok(user)
     }
 
+    /// Refuse to change the refs of a mirror; Forgejo finds out by the push that fails
+    pub(super) fn need_no_mirror(&self) -> Result<(), Fail> {
+        if !self.repo().settings.mirror {
+            return Ok(());
+        }
+        Err(if self.app().is_forgejo() {
+            let reason = "mirror repository is read-only";
+            super::fail::push_rejected(self.app(), self.repo().id, reason)
+        } else {
+            Fail::forbidden("Git Repository is a mirror.")
+        })
+    }
+
     pub(super) fn need_unarchived(&self) -> Result<(), Fail> {
         if self.repo().archived_at.is_some() {
             return Err(Fail::new(

@@ -12,7 +12,7 @@ use super::{
     wire::{self, NEVER, View},
 };
 use crate::{
-    auth::known_scope,
+    auth::{known_github_scope, known_scope},
     ops::{self, access},
     store::users::{self as rows, Token, User},
 };
@@ -237,7 +237,8 @@ fn tokens(req: &Req, login: &str, path: &[&str]) -> Outcome {
 fn create_token(req: &Req, user: &User, form: &Form) -> Outcome {
     let name = form.required("name", "Name")?;
     let scopes = form.opt_texts("scopes")?.unwrap_or_default();
-    if let Some(bad) = scopes.iter().find(|scope| !known_scope(scope)) {
+    let known = |scope: &str| known_scope(scope) || known_github_scope(scope);
+    if let Some(bad) = scopes.iter().find(|scope| !known(scope)) {
         return Err(Fail::new(
             400,
             &format!("invalid access token scope provided: invalid access token scope: {bad}"),

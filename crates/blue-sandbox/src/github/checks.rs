@@ -19,11 +19,11 @@ pub(super) fn list(at: &At<'_>, rev: &str) -> Result<Reply> {
     if let Some(status) = at.ask().param("status") {
         jobs.retain(|job| super::view::run::status(&job.status) == status);
     }
-    // The newest run of each name, unless all are asked for.
+    // The newest of each name in each check suite, which is a workflow run, unless all are asked for.
     if at.ask().param("filter") != Some("all") {
         let mut seen = std::collections::HashSet::new();
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
-        jobs.retain(|job| seen.insert(check::name(job).to_owned()));
+        jobs.retain(|job| seen.insert((job.run_id, check::name(job).to_owned())));
     }
     let page = at.ask().page();
     let cut = page.cut(jobs);

@@ -17,7 +17,7 @@ use super::view::commit::People;
 use super::view::repo::Shown;
 use super::view::{commit, user};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Scopes};
 use crate::git::{self, Commit, Oid};
 use crate::ops::access::{self, Access};
 use crate::ops::repos::Found;
@@ -85,6 +85,20 @@ impl<'a> Cx<'a> {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Refuse a write to the file of a workflow without the scope `workflow`, as GitHub does:
+    /// without a word
+    pub(super) fn may_write(&self, path: &str) -> Result<()> {
+        let scopes = self
+            .caller
+            .as_ref()
+            .and_then(|caller| caller.scopes.as_ref());
+        let is_allowed = scopes.is_none_or(Scopes::allow_workflows);
+        if !is_allowed && path.starts_with(".github/workflows/") {
+            return Err(Refusal::not_found());
+        }
+        Ok(())
     }
 
     pub(super) fn account(&self, id: i64) -> Result<Option<Rc<User>>> {

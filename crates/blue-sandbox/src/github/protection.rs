@@ -163,3 +163,13 @@ pub(super) fn rules(at: &At<'_>, name: &str) -> Result<Reply> {
     at.cx
         .list(at.ask().page().cut(rules.unwrap_or_default()), Ok)
 }
+
+/// One ruleset; no user bypasses a rule here
+pub(super) fn ruleset(at: &At<'_>, id: &str) -> Result<Reply> {
+    let rules = ops::protection::list(at.app(), &at.repo.row)?;
+    let found = rules
+        .into_iter()
+        .find(|rule| rule.id.to_string() == id)
+        .ok_or_else(Refusal::not_found)?;
+    Ok(Reply::ok(&protection::ruleset(&at.repo, &found)))
+}

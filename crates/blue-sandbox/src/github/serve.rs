@@ -110,12 +110,14 @@ fn scopes(held: Option<&Scopes>) -> String {
         ("write:repository", "delete_repo"),
         ("write:repository", "repo"),
         ("write:user", "user"),
-        ("write:repository", "workflow"),
     ];
-    let told: Vec<&str> = words
+    let mut told: Vec<&str> = words
         .iter()
         .filter(|(scope, _)| held.is_none_or(|held| held.allow(scope)))
         .map(|(_, word)| *word)
         .collect();
+    if held.is_none_or(Scopes::allow_workflows) {
+        told.push("workflow");
+    }
     told.join(", ")
 }

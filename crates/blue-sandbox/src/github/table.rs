@@ -137,6 +137,7 @@ fn route(at: &At<'_>, verb: &str, rest: &[&str]) -> Result<Reply> {
         }
         (GET, ["branches", branch @ ..]) => branches::get(at, &name(branch)),
         (GET, ["rules", "branches", branch @ ..]) => protection::rules(at, &name(branch)),
+        (GET, ["rulesets", id]) => protection::ruleset(at, id),
         (GET, ["tags"]) => branches::tags(at),
         (_, ["git", rest @ ..]) => git_data(at, verb, rest),
         (_, ["commits" | "statuses" | "check-runs", ..]) => commit(at, verb, rest),

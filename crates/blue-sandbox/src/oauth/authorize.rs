@@ -17,6 +17,7 @@ use super::{
 use crate::{
     app::App,
     auth::hash_token,
+    config::Flavor,
     store::users,
     web::layout::{Viewer, Width, page, send},
 };
@@ -106,7 +107,8 @@ fn answer(app: &App, mut session: Session, fields: &Fields) -> Result<Response, 
         scope: asked,
         nonce,
         redirect_uri: uri,
-        csrf: app.is_forgejo().then_some(session.data.csrf.as_str()),
+        csrf: matches!(app.flavor, Flavor::Forgejo | Flavor::Forgejo7)
+            .then_some(session.data.csrf.as_str()),
     };
     let viewer = Viewer(Some(user.login.clone()));
     let markup = page("Authorize", &viewer, Width::Narrow, &pages::consent(&view));

@@ -7,7 +7,7 @@ use axum::{
 use serde_json::json;
 
 use super::key;
-use crate::app::App;
+use crate::{app::App, config::Flavor};
 
 /// `GET /.well-known/openid-configuration`
 pub(super) async fn configuration(State(app): State<App>) -> Response {
@@ -44,6 +44,10 @@ pub(super) async fn keys(State(app): State<App>) -> Response {
 
 /// Forgejo's issuer ends with a slash, Gitea's does not
 pub(super) fn issuer(app: &App) -> String {
-    let slash = if app.is_forgejo() { "/" } else { "" };
+    let slash = if matches!(app.flavor, Flavor::Forgejo | Flavor::Forgejo7) {
+        "/"
+    } else {
+        ""
+    };
     format!("{}{slash}", app.root_url)
 }

@@ -11,7 +11,7 @@ pub(super) type Refusal = (StatusCode, &'static str);
 
 /// Check a posted form, the way the flavour does it
 ///
-/// Gitea 1.26 looks at what the browser says about where the request comes from, and lets a
+/// Gitea 1.26 and Forgejo 15 look at what the browser says about where the request comes from, and lets a
 /// client pass that says nothing; Forgejo 11 wants a token that was in the form.
 pub(super) fn check(
     app: &App,
@@ -20,8 +20,8 @@ pub(super) fn check(
     fields: &Fields,
 ) -> Result<(), Refusal> {
     match app.flavor {
-        Flavor::Gitea => same_origin(headers),
-        Flavor::Forgejo => {
+        Flavor::Gitea | Flavor::Forgejo15 => same_origin(headers),
+        Flavor::Forgejo | Flavor::Forgejo7 => {
             let sent = match headers
                 .get("x-csrf-token")
                 .and_then(|value| value.to_str().ok())

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     app::App,
     auth::{self, hash_token},
+    config::Flavor,
     store::users,
 };
 
@@ -26,6 +27,13 @@ pub(super) async fn answer(State(app): State<App>, headers: HeaderMap, body: Byt
         // The auth layer takes a form field of this name for the caller's own credential, so a
         // dead token in a form never gets as far as being called inactive.
         let token = fields.get("token");
+        // Forgejo 7 asks for a user, not for an application: the token alone opens the door.
+        if app.flavor == Flavor::Forgejo7 {
+            return match auth::bearer(app, token).filter(|_| !is_json(&headers)) {
+                Some(_) => told(app, token).unwrap_or_else(Failure::into_response),
+                None => bad_credential(app),
+            };
+        }
         if !is_json(&headers) && !token.is_empty() && auth::bearer(app, token).is_none() {
             return bad_credential(app);
         }
@@ -57,6 +65,11 @@ fn inspect(app: &App, headers: &HeaderMap, token: &str) -> Result<Response, Fail
         );
         return Ok(response);
     }
+    told(app, token)
+}
+
+/// What is known of a token, for every caller
+fn told(app: &App, token: &str) -> Result<Response, Failure> {
     let inactive = json!({"active": false});
     let Some(claims) = live(app, token) else {
         return Ok(json(StatusCode::OK, &inactive));

@@ -8,7 +8,7 @@ const IDENTITY: &[&str] = &["openid", "profile", "email", "groups"];
 /// The scopes that limit a token; `None` is no limit
 ///
 /// No scope, or only unknown ones, is everything. An unknown scope beside known ones opens
-/// everything on Gitea and is left out on Forgejo.
+/// everything on Gitea and is left out on Forgejo. Forgejo 7 keeps to no scope at all.
 pub(super) fn limits(flavor: Flavor, granted: &str) -> Option<String> {
     let asked: Vec<&str> = granted
         .split(' ')
@@ -21,7 +21,8 @@ pub(super) fn limits(flavor: Flavor, granted: &str) -> Option<String> {
         .copied()
         .filter(|scope| known_scope(scope))
         .collect();
-    let opens = known.is_empty()
+    let opens = flavor == Flavor::Forgejo7
+        || known.is_empty()
         || known.contains(&"all")
         || (flavor == Flavor::Gitea && known.len() < asked.len());
     (!opens).then(|| known.join(","))

@@ -8,6 +8,7 @@ use crate::{
     auth::Caller,
     store::{
         repos::{self, Repo},
+        teams,
         users::{self, User},
     },
 };
@@ -66,10 +67,32 @@ pub(crate) fn of_user(
     }
     let role = users::role(c, repo.owner_id, user.id)?;
     let granted = repos::permission(c, repo.id, user.id)?;
-    let best = [role, granted]
+    let teams = teams::of_user(c, repo.owner_id, repo.id, user.id)?;
+    let by_team = teams.iter().filter_map(|team| team.level("repo.code"));
+    let best = [role.as_deref(), granted.as_deref()]
         .into_iter()
         .flatten()
-        .map(|name| Access::parse(&name))
+        .chain(by_team)
+        .map(Access::parse)
         .max();
     Ok(best.unwrap_or(Access::None).max(public))
+}
+
+/// Whether this caller sees the pull requests of a repository that they see
+///
+/// A team may give its members the code of a private repository and nothing else.
+pub(crate) fn sees_pulls(app: &App, repo: &Repo, caller: Option<&Caller>) -> Result<bool> {
+    let Some(user) = caller.map(|caller| &caller.user) else {
+        return Ok(true);
+    };
+    if !repo.private || user.is_admin || user.id == repo.owner_id {
+        return Ok(true);
+    }
+    Ok(app.store.read(|c| {
+        let role = users::role(c, repo.owner_id, user.id)?;
+        let granted = repos::permission(c, repo.id, user.id)?;
+        let teams = teams::of_user(c, repo.owner_id, repo.id, user.id)?;
+        let by_team = teams.iter().any(|team| team.level("repo.pulls").is_some());
+        Ok::<_, rusqlite::Error>(role.is_some() || granted.is_some() || by_team)
+    })?)
 }

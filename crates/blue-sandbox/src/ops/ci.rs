@@ -18,7 +18,11 @@ use blue_core::yaml;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Result, runs};
+use super::{
+    Result,
+    access::{self, Access},
+    runs,
+};
 use crate::{
     app::App,
     git::{Kind, Oid},
@@ -130,6 +134,7 @@ pub(crate) fn on_push(app: &App, repo: &Repo, user: &User, branch: &str, new: Oi
         &format!("refs/heads/{branch}"),
         new,
         None,
+        false,
     )
 }
 
@@ -139,6 +144,10 @@ pub(crate) fn on_pull(app: &App, pull: &Pull, user: &User) -> Result<()> {
         return Ok(());
     };
     let ref_name = format!("refs/pull/{}/head", pull.number);
+    // Forgejo lets the code of an unknown contributor run only when a person has looked at it.
+    let from_fork = pull.head_repo_id != Some(pull.repo_id);
+    let access = app.store.read(|c| access::of_user(c, &repo, Some(user)))?;
+    let held = app.is_forgejo() && from_fork && access < Access::Write;
     start(
         app,
         &repo,
@@ -147,9 +156,14 @@ pub(crate) fn on_pull(app: &App, pull: &Pull, user: &User) -> Result<()> {
         &ref_name,
         pull.head_sha,
         Some(&pull.title),
+        held,
     )
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a fact of its own about the run"
+)]
 fn start(
     app: &App,
     repo: &Repo,
@@ -158,6 +172,7 @@ fn start(
     ref_name: &str,
     sha: Oid,
     title: Option<&str>,
+    held: bool,
 ) -> Result<()> {
     if !repo.settings.has_actions {
         return Ok(());
@@ -166,7 +181,9 @@ fn start(
         if workflow.on.iter().any(|on| on == event) {
             let commit = app.git(repo.id).commit(sha)?;
             let title = title.unwrap_or_else(|| commit.title());
-            run(app, repo, user, &workflow, event, ref_name, sha, title)?;
+            run(
+                app, repo, user, &workflow, event, ref_name, sha, title, held,
+            )?;
         }
     }
     Ok(())
@@ -186,6 +203,7 @@ pub(crate) fn run(
     ref_name: &str,
     sha: Oid,
     title: &str,
+    held: bool,
 ) -> Result<crate::store::checks::Run> {
     let jobs = workflow.jobs.iter().map(|job| {
         let mut job = job.clone();
@@ -203,6 +221,7 @@ pub(crate) fn run(
         ref_name,
         sha,
         jobs: jobs.collect(),
+        held,
     };
     runs::create(app, repo, user, &new)
 }
@@ -216,6 +235,7 @@ fn from_rule(rule: RuleWorkflow) -> Workflow {
             conclusion: job.result,
             log: job.log,
             delay_ms: job.delay_ms,
+            app_id: None,
         }),
     });
     Workflow {

@@ -169,20 +169,28 @@ fn schedule(app: &App, mut pull: Pull, user: &User, ask: &Ask) -> Result<Outcome
         message: ask.message.clone(),
         delete_branch: ask.delete_branch,
     });
-    app.store.write(|tx| rows::save(tx, &pull))?;
+    app.store.write(|tx| {
+        rows::save(tx, &pull)?;
+        let now = app.now_ms();
+        rows::insert_event(tx, pull.id, "pull_scheduled_merge", user.id, now)
+    })?;
     app.due.notify_one();
     Ok(Outcome::Scheduled)
 }
 
 /// Forget a scheduled merge
-pub(crate) fn cancel(app: &App, repo: &Repo, number: i64) -> Result<()> {
+pub(crate) fn cancel(app: &App, repo: &Repo, number: i64, user: &User) -> Result<()> {
     let lock = app.repo_lock(repo.id);
     let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
     let mut pull = pulls::get(app, repo, number)?;
     if pull.auto_merge.take().is_none() {
         return Err(MergeError::NotScheduled.into());
     }
-    Ok(app.store.write(|tx| rows::save(tx, &pull))?)
+    Ok(app.store.write(|tx| {
+        rows::save(tx, &pull)?;
+        let now = app.now_ms();
+        rows::insert_event(tx, pull.id, "pull_cancel_scheduled_merge", user.id, now)
+    })?)
 }
 
 /// Carry out a scheduled merge if nothing stands in its way any more

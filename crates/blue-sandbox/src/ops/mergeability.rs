@@ -18,7 +18,7 @@ pub(crate) struct Verdict {
     /// The flag forges show; also true for a pull request without changes
     pub(crate) mergeable: bool,
     pub(crate) checking: bool,
-    /// Nothing between the branches: mergeable by the flag, refused by a merge
+    /// No commit between the branches: mergeable by the flag, refused by a merge
     pub(crate) empty: bool,
 }
 
@@ -46,7 +46,6 @@ fn wait(app: &App, pull: &mut Pull, stale: Duration, checking: Duration) {
 
 /// Look at an open pull request as it stands now
 pub(crate) fn verdict(app: &App, pull: &mut Pull) -> Result<Verdict> {
-    let git = app.git(pull.repo_id);
     let now = app.now_ms();
     let fresh =
         pull.checked_head == Some(pull.head_sha) && pull.checked_base == Some(pull.base_sha);
@@ -58,7 +57,8 @@ pub(crate) fn verdict(app: &App, pull: &mut Pull) -> Result<Verdict> {
         pull.checked_base = Some(pull.base_sha);
         remember(app, pull)?;
     }
-    let empty = git.commit(pull.head_sha)?.tree == git.commit(pull.merge_base)?.tree;
+    // A commit without changes is something to merge.
+    let empty = pull.head_sha == pull.merge_base;
     Ok(Verdict {
         mergeable: pull.mergeable && !checking,
         checking,

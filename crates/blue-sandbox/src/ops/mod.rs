@@ -4,6 +4,7 @@
 //! call (`access`), calls one of these, and puts the outcome in its own words.
 
 pub(crate) mod access;
+pub(crate) mod agit;
 pub(crate) mod branches;
 pub(crate) mod cache;
 pub(crate) mod ci;

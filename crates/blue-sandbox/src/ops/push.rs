@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use super::{Result, ci, mergeability, protection};
+use super::{Result, agit, ci, mergeability, protection};
 use crate::{
     app::App,
     git::{Expect, Oid},
@@ -93,13 +93,30 @@ pub(crate) fn refuse_forced(
 pub(crate) fn received(app: &App, repo: &Repo, user: &User, changes: &[RefChange]) -> Result<()> {
     let lock = app.repo_lock(repo.id);
     let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    if is_first(app, repo, changes)? {
+        app.note_first_push(repo.id);
+    }
     after(app, repo, user, changes)
+}
+
+/// Whether there was no branch before these
+fn is_first(app: &App, repo: &Repo, changes: &[RefChange]) -> Result<bool> {
+    let made = changes.iter().filter(|change| {
+        change.name.starts_with("refs/heads/") && change.old.is_none() && change.new.is_some()
+    });
+    let made = made.count();
+    Ok(made > 0 && app.git(repo.id).refs("refs/heads/")?.len() == made)
 }
 
 /// The same for a caller that holds the repository's lock
 pub(crate) fn after(app: &App, repo: &Repo, user: &User, changes: &[RefChange]) -> Result<()> {
     adopt_first_branch(app, repo, changes)?;
     for change in changes {
+        if let (Some(to), Some(new)) = (change.name.strip_prefix(agit::PREFIX), change.new) {
+            agit::received(app, repo, user, to, new)?;
+            app.git(repo.id)
+                .update_ref(&change.name, None, Expect::At(new))?;
+        }
         let Some(branch) = change.name.strip_prefix("refs/heads/") else {
             continue;
         };

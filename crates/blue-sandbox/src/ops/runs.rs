@@ -33,6 +33,8 @@ pub(crate) struct NewRun<'a> {
     pub(crate) ref_name: &'a str,
     pub(crate) sha: Oid,
     pub(crate) jobs: Vec<NewJob>,
+    /// It begins only when a person approves it
+    pub(crate) held: bool,
 }
 
 pub(crate) fn create(app: &App, repo: &Repo, actor: &User, new: &NewRun<'_>) -> Result<Run> {
@@ -53,8 +55,15 @@ pub(crate) fn create(app: &App, repo: &Repo, actor: &User, new: &NewRun<'_>) -> 
             updated_at: now,
         };
         let id = checks::insert_run(tx, &run)?;
+        if new.held {
+            checks::hold_run(tx, id)?;
+        }
         for job in &new.jobs {
-            let waits = if job.waits { "waiting" } else { "queued" };
+            let waits = if job.waits || new.held {
+                "waiting"
+            } else {
+                "queued"
+            };
             checks::insert_job(
                 tx,
                 &Job {
@@ -67,7 +76,7 @@ pub(crate) fn create(app: &App, repo: &Repo, actor: &User, new: &NewRun<'_>) -> 
                     log: String::new(),
                     context: job.context.clone(),
                     plan: job.plan.clone(),
-                    due_at: job.plan.as_ref().map(|_| now),
+                    due_at: None,
                     created_at: now,
                     started_at: None,
                     finished_at: None,
@@ -82,8 +91,26 @@ pub(crate) fn create(app: &App, repo: &Repo, actor: &User, new: &NewRun<'_>) -> 
     for job in &jobs {
         post(app, repo, &run, job)?;
     }
-    app.due.notify_one();
+    if !new.held {
+        make_due(app, jobs)?;
+    }
     Ok(run)
+}
+
+/// Lets jobs begin that end by themselves
+///
+/// Only after their first status was posted: the one of their end must be the newest.
+fn make_due(app: &App, jobs: Vec<Job>) -> Result<()> {
+    let now = app.now_ms();
+    app.store.write(|tx| {
+        for mut job in jobs {
+            job.due_at = job.plan.as_ref().map(|_| now);
+            checks::save_job(tx, &job)?;
+        }
+        Ok::<_, Error>(())
+    })?;
+    app.due.notify_one();
+    Ok(())
 }
 
 /// Newest first
@@ -198,17 +225,52 @@ pub(crate) fn rerun(app: &App, repo: &Repo, run: &Run, only_failed: bool) -> Res
             conclusion: None,
             started_at: None,
             finished_at: None,
-            due_at: job.plan.as_ref().map(|_| now),
+            due_at: None,
             ..job
         })
         .collect();
+    let before = jobs(app, run)?;
     app.store.write(|tx| {
+        for job in &before {
+            if again.iter().any(|next| next.id == job.id) {
+                checks::keep_attempt(tx, job, run.attempt)?;
+            }
+        }
         for job in &again {
             checks::save_job(tx, job)?;
         }
         checks::touch_run(tx, run.id, run.attempt + 1, now)
     })?;
-    app.due.notify_one();
+    for job in &again {
+        post(app, repo, run, job)?;
+    }
+    make_due(app, again)?;
+    get(app, repo, run.id)
+}
+
+/// Whether a run waits for a person's approval
+pub(crate) fn is_held(app: &App, run: &Run) -> Result<bool> {
+    Ok(app.store.read(|c| checks::is_held(c, run.id))?)
+}
+
+/// Let a run begin that waited for a person's approval
+pub(crate) fn approve(app: &App, repo: &Repo, run: &Run) -> Result<Run> {
+    let now = app.now_ms();
+    let mut released = jobs(app, run)?;
+    for job in &mut released {
+        "queued".clone_into(&mut job.status);
+    }
+    app.store.write(|tx| {
+        checks::release_run(tx, run.id)?;
+        for job in &released {
+            checks::save_job(tx, job)?;
+        }
+        checks::touch_run(tx, run.id, run.attempt, now)
+    })?;
+    for job in &released {
+        post(app, repo, run, job)?;
+    }
+    make_due(app, released)?;
     get(app, repo, run.id)
 }
 
@@ -253,9 +315,17 @@ fn post(app: &App, repo: &Repo, run: &Run, job: &Job) -> Result<()> {
         ("waiting", _) => ("pending", "Blocked by required conditions"),
         _ => ("pending", "Waiting to run"),
     };
+    // Forgejo numbers runs by repository, and jobs by run.
+    let (run_number, job_number) = if app.is_forgejo() {
+        let place = jobs(app, run)?.iter().position(|one| one.id == job.id);
+        let place = i64::try_from(place.unwrap_or_default()).unwrap_or_default();
+        (run.number, place)
+    } else {
+        (run.id, job.id)
+    };
     let target_url = format!(
-        "/{owner}/{}/actions/runs/{}/jobs/{}",
-        repo.name, run.id, job.id
+        "/{owner}/{}/actions/runs/{run_number}/jobs/{job_number}",
+        repo.name
     );
     let report = statuses::Report {
         state,

@@ -17,6 +17,15 @@ pub(crate) fn plant(app: &App, seed: &Seed) -> Result<(), String> {
     let file = match seed {
         Seed::Empty => None,
         Seed::Demo => Some(format::File::parse(DEMO)?),
+        Seed::DemoWithRandomSecrets => {
+            let mut file = format::File::parse(DEMO)?;
+            for user in &mut file.users {
+                user.password = Some(format!("{}-{}", user.login, app.random_hex(6)));
+                // One that is left out is made up at random.
+                user.token = None;
+            }
+            Some(file)
+        }
         Seed::File(path) => {
             let name = path.display();
             let text = fs::read_to_string(path)

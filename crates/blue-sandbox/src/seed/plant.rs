@@ -92,7 +92,12 @@ fn person(app: &App, user: &format::User) -> Result<(User, String, String), Stri
     let hash = hash_token(&token);
     app.store
         .write(|c| users::insert_token(c, made.id, "sandbox", &hash, last_eight, "all", app.now()))
-        .map_err(|_| "the same `token` as somebody else".to_owned())?;
+        .map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                "the same `token` as another user".to_owned()
+            }
+            _ => error.to_string(),
+        })?;
     Ok((made, password, token))
 }
 

@@ -159,6 +159,9 @@ pub(crate) struct Plan {
     /// Milliseconds it takes once started
     #[serde(default)]
     pub(crate) delay_ms: i64,
+    /// App that reports it as a check on GitHub; `None` is Actions
+    #[serde(default)]
+    pub(crate) app_id: Option<i64>,
 }
 
 #[derive(Debug, Clone)]
@@ -272,5 +275,65 @@ pub(crate) fn save_job(c: &Connection, job: &Job) -> Result<()> {
         job.started_at,
         job.finished_at
     ])?;
+    Ok(())
+}
+
+/// An attempt of a job that a re-run replaced
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) number: i64,
+    pub(crate) conclusion: String,
+    pub(crate) started_at: i64,
+    pub(crate) finished_at: i64,
+}
+
+/// The replaced attempts of a job, oldest first
+pub(crate) fn attempts(c: &Connection, job_id: i64) -> Result<Vec<Attempt>> {
+    c.prepare_cached(
+        "SELECT attempt, conclusion, started_at, finished_at FROM attempts WHERE job_id = ?1 \
+         ORDER BY attempt",
+    )?
+    .query_map([job_id], |row| {
+        Ok(Attempt {
+            number: row.get(0)?,
+            conclusion: row.get(1)?,
+            started_at: row.get(2)?,
+            finished_at: row.get(3)?,
+        })
+    })?
+    .collect()
+}
+
+/// Keep what a job came to before it runs again
+pub(crate) fn keep_attempt(c: &Connection, job: &Job, attempt: i64) -> Result<()> {
+    let (Some(conclusion), Some(started), Some(finished)) =
+        (&job.conclusion, job.started_at, job.finished_at)
+    else {
+        return Ok(());
+    };
+    c.execute(
+        "INSERT OR REPLACE INTO attempts (job_id, attempt, conclusion, started_at, finished_at) \
+         VALUES (?1,?2,?3,?4,?5)",
+        params![job.id, attempt, conclusion, started, finished],
+    )?;
+    Ok(())
+}
+
+/// Make a run wait for a person's approval
+pub(crate) fn hold_run(c: &Connection, run_id: i64) -> Result<()> {
+    c.execute(
+        "INSERT OR IGNORE INTO held_runs (run_id) VALUES (?1)",
+        [run_id],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn is_held(c: &Connection, run_id: i64) -> Result<bool> {
+    c.prepare_cached("SELECT EXISTS (SELECT 1 FROM held_runs WHERE run_id = ?1)")?
+        .query_row([run_id], |row| row.get(0))
+}
+
+pub(crate) fn release_run(c: &Connection, run_id: i64) -> Result<()> {
+    c.execute("DELETE FROM held_runs WHERE run_id = ?1", [run_id])?;
     Ok(())
 }

@@ -8,6 +8,7 @@ pub(crate) mod protections;
 pub(crate) mod pulls;
 pub(crate) mod repos;
 pub(crate) mod reviews;
+pub(crate) mod teams;
 pub(crate) mod users;
 
 use std::{
@@ -21,6 +22,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMAS: &[&str] = &[
     include_str!("schema/users.sql"),
     include_str!("schema/repos.sql"),
+    include_str!("schema/teams.sql"),
     include_str!("schema/pulls.sql"),
     include_str!("schema/checks.sql"),
     include_str!("../oauth/schema.sql"),

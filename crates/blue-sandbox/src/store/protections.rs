@@ -37,6 +37,8 @@ pub(crate) struct Rule {
     pub(crate) block_admin_merge_override: bool,
     /// Forgejo's name for the opposite of an admin's way around the rule
     pub(crate) apply_to_admins: bool,
+    /// Merge methods that a ruleset of GitHub allows; empty is all
+    pub(crate) allowed_merge_methods: Vec<String>,
 }
 
 #[derive(Debug, Clone)]

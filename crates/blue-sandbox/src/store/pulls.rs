@@ -313,3 +313,53 @@ pub(crate) fn delete_comment(c: &Connection, id: i64) -> Result<()> {
     c.execute("DELETE FROM comments WHERE id = ?1", [id])?;
     Ok(())
 }
+
+/// Record that a push to `refs/for/` made the pull request
+pub(crate) fn mark_agit(c: &Connection, pull_id: i64) -> Result<()> {
+    c.execute("INSERT INTO agit_pulls (pull_id) VALUES (?1)", [pull_id])?;
+    Ok(())
+}
+
+pub(crate) fn is_agit(c: &Connection, pull_id: i64) -> Result<bool> {
+    c.prepare_cached("SELECT EXISTS (SELECT 1 FROM agit_pulls WHERE pull_id = ?1)")?
+        .query_row([pull_id], |row| row.get(0))
+}
+
+/// One line of a timeline
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    pub(crate) id: i64,
+    pub(crate) kind: String,
+    pub(crate) user_id: i64,
+    pub(crate) created_at: i64,
+}
+
+/// The timeline of a pull request, oldest first
+pub(crate) fn events(c: &Connection, pull_id: i64) -> Result<Vec<Event>> {
+    c.prepare_cached(
+        "SELECT id, kind, user_id, created_at FROM pull_events WHERE pull_id = ?1 ORDER BY id",
+    )?
+    .query_map([pull_id], |row| {
+        Ok(Event {
+            id: row.get(0)?,
+            kind: row.get(1)?,
+            user_id: row.get(2)?,
+            created_at: row.get(3)?,
+        })
+    })?
+    .collect()
+}
+
+pub(crate) fn insert_event(
+    c: &Connection,
+    pull_id: i64,
+    kind: &str,
+    user_id: i64,
+    now: i64,
+) -> Result<()> {
+    c.execute(
+        "INSERT INTO pull_events (pull_id, kind, user_id, created_at) VALUES (?1,?2,?3,?4)",
+        params![pull_id, kind, user_id, now],
+    )?;
+    Ok(())
+}

@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) default_merge_style: String,
     pub(crate) default_allow_maintainer_edit: bool,
     pub(crate) object_format_name: String,
+    /// It copies another repository and takes no other change
+    pub(crate) mirror: bool,
 }
 
 impl Default for Settings {
@@ -70,6 +72,7 @@ impl Default for Settings {
             default_merge_style: "merge".to_owned(),
             default_allow_maintainer_edit: true,
             object_format_name: "sha1".to_owned(),
+            mirror: false,
         }
     }
 }

@@ -10,6 +10,7 @@ mod github_door;
 mod github_git;
 mod github_hub;
 mod github_pulls;
+mod guard;
 mod lifecycle;
 mod merges;
 mod oauth;

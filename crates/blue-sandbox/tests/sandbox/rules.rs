@@ -194,6 +194,7 @@ async fn mergeable_is_stale_then_false_then_true_after_a_push() {
         stale: Duration::from_secs(10),
         checking: Duration::from_secs(10),
         recheck: Duration::from_secs(5),
+        ..Timing::default()
     };
     let config = Config {
         clock: Arc::<ManualClock>::clone(&clock),

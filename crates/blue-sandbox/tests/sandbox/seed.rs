@@ -51,6 +51,23 @@ async fn the_demo_has_its_people() {
 }
 
 #[tokio::test]
+async fn the_demo_with_random_secrets_has_new_ones_each_time() {
+    let config = || Config {
+        seed: Seed::DemoWithRandomSecrets,
+        ..Config::default()
+    };
+    let (one, other) = (start(config()).await, start(config()).await);
+    for (first, second) in one.users().iter().zip(other.users()) {
+        assert_eq!(first.login, second.login);
+        assert_eq!(first.token.expose().len(), 40);
+        assert_ne!(first.token.expose(), second.token.expose());
+        assert_ne!(first.password.expose(), second.password.expose());
+        assert_ne!(first.password.expose(), format!("{}-password", first.login));
+    }
+    assert_eq!(one.users().len(), 3);
+}
+
+#[tokio::test]
 async fn the_empty_seed_has_one_admin() {
     let sandbox = start(Config::default()).await;
     let [admin] = sandbox.users() else {

@@ -81,6 +81,15 @@ impl Lab {
         Ok(())
     }
 
+    /// Whether a fault that was ordered for a path with this text in it has struck no request yet
+    pub async fn fault_is_waiting(&self, path: &str) -> Result<bool> {
+        let url = self.server().url.join("-/sandbox/faults")?;
+        let rules = self.get_url(self.admin(), url).await?;
+        let rules = rules.as_array().context("rules are a list")?;
+        let ours = |rule: &&Value| rule["path"].as_str().is_some_and(|p| p.contains(path));
+        Ok(rules.iter().filter(ours).any(|rule| rule["hits"] == 0))
+    }
+
     /// Make a run of a workflow, as only a sandbox can
     pub async fn run(&self, repo: &Repo, run: &Value) -> Result<Value> {
         let route = format!("api/sandbox/v1/repos/{}/runs", repo.id);
@@ -91,6 +100,48 @@ impl Lab {
             bail!("set-up: no run: {} {}", answer.status, answer.text);
         }
         Ok(answer.body)
+    }
+
+    /// Change a run that [`Lab::run`] made: `rerun` starts its jobs again, `approve` lets it begin
+    pub async fn change_run(&self, repo: &Repo, id: u64, how: &str) -> Result<Value> {
+        let route = format!("api/sandbox/v1/repos/{}/runs/{id}/{how}", repo.id);
+        let url = self.server().url.join(&route)?;
+        let by = Some(&repo.owner);
+        let answer = self.call_url(by, Method::POST, url, None).await?;
+        if answer.status != 201 {
+            bail!("set-up: no {how}: {} {}", answer.status, answer.text);
+        }
+        Ok(answer.body)
+    }
+
+    /// Move a job of such a run, such as `{"conclusion": "failure"}`
+    pub async fn move_job(&self, repo: &Repo, id: &Value, to: &Value) -> Result<()> {
+        let route = format!("api/sandbox/v1/repos/{}/jobs/{id}", repo.id);
+        let url = self.server().url.join(&route)?;
+        let by = Some(&repo.owner);
+        let answer = self.call_url(by, Method::PATCH, url, Some(to)).await?;
+        if answer.status != 200 {
+            bail!("set-up: no move: {} {}", answer.status, answer.text);
+        }
+        Ok(())
+    }
+
+    /// Limits the merge methods of a rule, as only a sandbox can
+    pub async fn limit_merge_methods(
+        &self,
+        repo: &Repo,
+        rule: &str,
+        methods: &[&str],
+    ) -> Result<()> {
+        let route = format!("api/sandbox/v1/repos/{}/rules/{rule}", repo.id);
+        let url = self.server().url.join(&route)?;
+        let body = serde_json::json!({ "allowed_merge_methods": methods });
+        let by = Some(&repo.owner);
+        let answer = self.call_url(by, Method::PATCH, url, Some(&body)).await?;
+        if answer.status != 204 {
+            bail!("set-up: no limit: {} {}", answer.status, answer.text);
+        }
+        Ok(())
     }
 
     /// The address of a route, for a query to be put on

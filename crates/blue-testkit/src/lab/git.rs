@@ -4,14 +4,16 @@ use std::{
     io::Write as _,
     path::Path,
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use blue_core::http::Method;
+use url::Url;
 
 use super::{Lab, Repo, User, repos};
-use crate::Settings;
+use crate::{Settings, eventually};
 
 /// A history for `git fast-import`
 #[derive(Debug, Default, Clone)]
@@ -116,6 +118,58 @@ impl Lab {
         Ok(repo)
     }
 
+    /// Make a repository with this history by a push, and do not wait until the server knows it
+    pub async fn pushed_repo(&self, owner: &User, import: &Import) -> Result<Repo> {
+        let repo = self.empty_repo(owner).await?;
+        self.push(&repo, import.clone()).await?;
+        Ok(repo)
+    }
+
+    /// Ask for a merge of a branch's commit by a push to `refs/for/` (`AGit`), and delete the branch;
+    /// returns the number of the pull request
+    pub async fn agit(&self, repo: &Repo, branch: &str, base: &str) -> Result<u64> {
+        let head = self.head(repo, branch).await?;
+        let (url, header) = self.git_door(repo);
+        let (from, to) = (
+            format!("refs/heads/{branch}"),
+            format!("FETCH_HEAD:refs/for/{base}/topic"),
+        );
+        tokio::task::spawn_blocking(move || {
+            let dir = tempfile::tempdir()?;
+            let auth = git_auth(&header);
+            git(dir.path(), &["init", "-q", "--bare"], None, &[])?;
+            git(
+                dir.path(),
+                &["fetch", "-q", url.as_str(), &from],
+                None,
+                &auth,
+            )?;
+            git(dir.path(), &["push", "-q", url.as_str(), &to], None, &auth)
+        })
+        .await??;
+        self.delete_branch(repo, branch).await?;
+        eventually(
+            "the pull request is listed",
+            Duration::from_secs(20),
+            || async {
+                let all = self.get(&repo.owner, &repo.path(&["pulls"])).await?;
+                let rows = all.as_array().cloned().unwrap_or_default();
+                let row = rows.iter().find(|row| row["head"]["sha"] == head.as_str());
+                Ok(row.and_then(|row| row["number"].as_u64()))
+            },
+        )
+        .await
+    }
+
+    /// Where a repository is pushed to, and the header that lets its owner do so
+    fn git_door(&self, repo: &Repo) -> (Url, String) {
+        let mut url = self.server().url.clone();
+        url.set_path(&format!("{}/{}.git", repo.id.owner(), repo.id.name()));
+        let login = format!("{}:{}", repo.owner.login, repo.owner.token.expose());
+        let header = format!("Authorization: Basic {}", BASE64.encode(login));
+        (url, header)
+    }
+
     async fn adopt(&self, owner: &User, repositories: &Path, import: Import) -> Result<Repo> {
         let repo = Repo::named(owner, &repos::free_name())?;
         let dir = repositories
@@ -139,10 +193,7 @@ impl Lab {
     }
 
     async fn push(&self, repo: &Repo, import: Import) -> Result<()> {
-        let mut url = self.server().url.clone();
-        url.set_path(&format!("{}/{}.git", repo.id.owner(), repo.id.name()));
-        let login = format!("{}:{}", repo.owner.login, repo.owner.token.expose());
-        let header = format!("Authorization: Basic {}", BASE64.encode(login));
+        let (url, header) = self.git_door(repo);
         tokio::task::spawn_blocking(move || {
             let dir = tempfile::tempdir()?;
             git(dir.path(), &["init", "-q", "--bare"], None, &[])?;
@@ -153,16 +204,19 @@ impl Lab {
                 &[],
             )?;
             let push = ["push", "-q", url.as_str(), "refs/heads/*:refs/heads/*"];
-            // By variable: an argument would show the token to every process of the machine.
-            let auth = [
-                ("GIT_CONFIG_COUNT", "1"),
-                ("GIT_CONFIG_KEY_0", "http.extraHeader"),
-                ("GIT_CONFIG_VALUE_0", header.as_str()),
-            ];
-            git(dir.path(), &push, None, &auth)
+            git(dir.path(), &push, None, &git_auth(&header))
         })
         .await?
     }
+}
+
+/// By variable: an argument would show the token to every process of the machine
+fn git_auth(header: &str) -> [(&'static str, &str); 3] {
+    [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "http.extraHeader"),
+        ("GIT_CONFIG_VALUE_0", header),
+    ]
 }
 
 fn git(dir: &Path, args: &[&str], input: Option<&[u8]>, vars: &[(&str, &str)]) -> Result<()> {

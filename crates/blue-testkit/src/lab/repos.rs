@@ -199,6 +199,43 @@ impl Lab {
         Ok(())
     }
 
+    /// Make a mirror of a repository, which takes changes from there only
+    pub async fn mirror(&self, repo: &Repo) -> Result<Repo> {
+        let name = free_name();
+        let source = self.server().url.join(&format!("{}.git", repo.id))?;
+        let body = json!({
+            "clone_addr": source.as_str(), "repo_name": name, "mirror": true, "service": "git",
+        });
+        self.post(&repo.owner, &["repos", "migrate"], &body).await?;
+        let mirror = Repo::named(&repo.owner, &name)?;
+        self.wait_for_branch(&mirror, "main").await?;
+        Ok(mirror)
+    }
+
+    /// Make a private repository of a new organisation, and a team that lets `member` write its
+    /// code and see nothing else of it
+    pub async fn repo_of_coders(&self, owner: &User, member: &User) -> Result<Repo> {
+        let (org, name) = (format!("org-{}", free_name()), free_name());
+        self.post(owner, &["orgs"], &json!({"username": org}))
+            .await?;
+        let body = json!({
+            "name": name, "private": true, "auto_init": true, "default_branch": "main",
+        });
+        self.post(owner, &["orgs", &org, "repos"], &body).await?;
+        let team = json!({
+            "name": "coders", "permission": "write", "includes_all_repositories": true,
+            "units": ["repo.code"], "units_map": {"repo.code": "write"},
+        });
+        let team = self.post(owner, &["orgs", &org, "teams"], &team).await?;
+        let id = team["id"].to_string();
+        let path = ["teams", &id, "members", &member.login];
+        self.must(owner, Method::PUT, &path, None).await?;
+        Ok(Repo {
+            id: RepoId::parse(&org, &name)?,
+            owner: owner.clone(),
+        })
+    }
+
     /// Fork into another user's account
     pub async fn fork(&self, repo: &Repo, user: &User) -> Result<Repo> {
         self.post(user, &repo.path(&["forks"]), &json!({})).await?;

@@ -240,6 +240,7 @@ fn app_ini(url: &Url, dir: &Path, files: Option<&Path>, root: bool) -> String {
          [security]\nINSTALL_LOCK = true\nPASSWORD_HASH_ALGO = pbkdf2$1000$50\n\
          SUCCESSFUL_TOKENS_CACHE_SIZE = 2000\n\
          [actions]\nENABLED = true\n\
+         [migrations]\nALLOW_LOCALNETWORKS = true\n\
          [indexer]\nISSUE_INDEXER_TYPE = db\n\
          [log]\nLEVEL = warn\n",
     );

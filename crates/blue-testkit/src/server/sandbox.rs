@@ -26,10 +26,10 @@ pub(crate) enum Kind {
 }
 
 pub(crate) fn sandbox(flavor: Flavor, kind: Kind) -> &'static Started {
-    static SANDBOXES: Mutex<Option<HashMap<(bool, Kind), &'static Started>>> = Mutex::new(None);
+    static SANDBOXES: Mutex<Option<HashMap<(Flavor, Kind), &'static Started>>> = Mutex::new(None);
     let mut all = SANDBOXES.lock().unwrap_or_else(PoisonError::into_inner);
     all.get_or_insert_default()
-        .entry((flavor == Flavor::Forgejo, kind))
+        .entry((flavor, kind))
         .or_insert_with(|| {
             let started = start(flavor, kind).map_err(StartError::from);
             // It lives as long as the process, like every server of the tests.

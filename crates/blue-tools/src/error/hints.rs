@@ -4,17 +4,49 @@ use std::time::Duration;
 
 use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN, model::Host};
 
+use super::commit::Denial;
+
+/// For a call that was not begun because too much runs already
+pub(super) const BUSY_HINT: &str =
+    "wait a few seconds and send the same call again; send fewer calls at once";
+
+const RIGHTS_HINT: &str =
+    "`blue forge status` shows the user, the token's scopes and the rights in the repository";
+const SCOPE_HINT: &str = "the token lacks a scope or permission, whatever its user may do: use one that has it; \
+     `blue forge status` shows the scopes of this one";
+pub(super) const READ_ONLY_USER_HINT: &str = "this user may not write to the repository: commit to a fork, and give its `owner:branch` as \
+     `head` to pr_create; `blue forge status` shows the rights in the repository";
+
 pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
     let hint = match error {
         ForgeError::NotFound { host, what, .. } => return Some(missing_hint(host, what)),
         ForgeError::Unauthorized { host, sent, .. } => return Some(token_hint(host, *sent)),
-        ForgeError::Forbidden { .. } => {
-            "`blue forge status` shows the user, the token's scopes and the rights in the repository"
+        ForgeError::Forbidden { message, .. } if message.contains("is a mirror") => {
+            "a mirror copies another repository: make the change there"
         }
+        ForgeError::Forbidden {
+            status: Some(413), ..
+        } => "make room, or have an admin of the forge raise the quota; then try again",
+        ForgeError::Forbidden { message, .. } => match Denial::of(message) {
+            Denial::Scope => SCOPE_HINT,
+            _ => RIGHTS_HINT,
+        },
+        ForgeError::MissingScope { scope, .. } => return Some(scope_hint(scope)),
+        ForgeError::NotPublic { to, .. } => {
+            return Some(format!(
+                "if `{to}` belongs to this forge, the person who runs Blue can name it in \
+                 `BLUE_PRIVATE_HOSTS`"
+            ));
+        }
+        ForgeError::NotMergeable {
+            reason: MergeBlock::Conflict,
+            ..
+        } => return Some(conflict_advice(None)),
         ForgeError::NotMergeable { reason, .. } => return merge_hint(*reason).map(str::to_owned),
         ForgeError::Conflict { kind, .. } => return Some(conflict_hint(kind)),
         ForgeError::Archived { .. } => "unarchive the repository first, or use another one",
         ForgeError::RateLimited { retry_after, .. } => return Some(rate_hint(*retry_after)),
+        ForgeError::Busy { .. } => BUSY_HINT,
         ForgeError::Unreachable { host, .. } => return Some(unreachable_hint(host.as_str())),
         ForgeError::NoAnswer { write, .. } => no_answer_hint(*write),
         ForgeError::TooLarge { .. } => return Some(too_large_hint()),
@@ -24,6 +56,9 @@ pub(super) fn forge_hint(error: &ForgeError) -> Option<String> {
             return Some(format!(
                 "use {to}, and update the remote with `git remote set-url`"
             ));
+        }
+        ForgeError::Unexpected { status: 507, .. } => {
+            "free some space on the disk of the forge, then try again"
         }
         ForgeError::Unexpected { .. } if error.retryable() => {
             "the forge has a problem of its own; try again, and see its log if that does not help"
@@ -80,7 +115,6 @@ pub(crate) fn what_there_is(path: &str) -> String {
 pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
     Some(match reason {
         MergeBlock::Checking => "the forge is still computing; try again in a moment",
-        MergeBlock::Conflict => "merge the base branch into the head, or rebase onto it, and push",
         MergeBlock::Empty => "there is nothing to merge: push a commit, or close the pull request",
         MergeBlock::Draft => "mark the pull request as ready first",
         MergeBlock::Closed => "reopen the pull request first",
@@ -96,8 +130,23 @@ pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
         MergeBlock::Dependency => "merge the pull requests that this one depends on first",
         MergeBlock::FastForward => "rebase onto the base branch, or choose another merge style",
         MergeBlock::Queue => "the branch is merged through a queue; add the pull request to it",
-        MergeBlock::Other => return None,
+        MergeBlock::Conflict | MergeBlock::Other => return None,
     })
+}
+
+/// What to do about a pull request whose head conflicts with its base
+///
+/// The same wherever a conflict is met. A commit on the head does not take it away; a merge of the
+/// base does, which no tool makes and git does in a clone.
+pub(crate) fn conflict_advice(base: Option<&str>) -> String {
+    let (from, base) = match base {
+        Some(base) => (format!("base \"{base}\""), format!("`{base}`")),
+        None => ("from its base".to_owned(), "its base".to_owned()),
+    };
+    format!(
+        "redo the change on a new branch with file_write_branch, {from}, then pr_create; or merge \
+         {base} into the head in a clone, resolve the conflict and push"
+    )
 }
 
 pub(super) fn conflict_hint(kind: &ConflictKind) -> String {
@@ -114,12 +163,21 @@ pub(super) fn conflict_hint(kind: &ConflictKind) -> String {
             commit.short()
         ),
         ConflictKind::Exists => "use the one that exists, or choose another name".to_owned(),
+        ConflictKind::EmptyRepository => "file_write_branch makes the first commit".to_owned(),
         ConflictKind::NameClash => {
             "`a` and `a/b` cannot both exist: choose another name".to_owned()
         }
-        ConflictKind::Merge => "merge or rebase by hand and push".to_owned(),
+        ConflictKind::Merge => conflict_advice(None),
         ConflictKind::Other => "read the current state and try again".to_owned(),
     }
+}
+
+/// How to give a token of GitHub what it lacks
+fn scope_hint(scope: &str) -> String {
+    format!(
+        "give the token the scope `{scope}` (with the GitHub command line: `gh auth refresh -s \
+         {scope}`), or use one that has it; `blue forge status` shows the scopes"
+    )
 }
 
 pub(super) const NOT_ALLOWED_HINT: &str = "only the person who runs Blue can allow it, with `--allow` or `BLUE_ALLOW`; work with what is \

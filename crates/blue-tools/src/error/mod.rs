@@ -3,6 +3,8 @@
 //! Scripts and models branch on [`ErrorCode`]; people read the message and the hint. The message
 //! never repeats its source: whoever prints walks the chain once.
 
+mod commit;
+mod forge_code;
 mod hints;
 
 use std::{error::Error, fmt};
@@ -11,22 +13,30 @@ use blue_core::{
     forge::{
         ForgeError,
         allow::BadAllow,
+        detect::ProbeFailure,
         git_url::GitUrlError,
         model::BadName,
-        open::{Ask, OpenError},
+        open::{Ask, OpenError, ReadsOnly},
         token::{Binding, HostsError, TokenError},
     },
     git::GitError,
     http::HttpError,
+    load::Busy,
     project::ConfigError,
     text::{clean_line, reveal},
 };
 
-pub(crate) use self::hints::what_there_is;
+use self::forge_code::forge_code;
 use self::hints::{
-    GIT_URL_HINT, LENT_TOKEN_HINT, NOT_ALLOWED_HINT, forge_hint, no_answer_hint, plain_hint,
-    setup_hint, too_large_hint, trust_hint, unreachable_hint,
+    BUSY_HINT, GIT_URL_HINT, LENT_TOKEN_HINT, NOT_ALLOWED_HINT, forge_hint, no_answer_hint,
+    plain_hint, setup_hint, too_large_hint, trust_hint, unreachable_hint,
 };
+pub(crate) use self::{
+    commit::{Resend, branch_beside},
+    hints::{conflict_advice, what_there_is},
+};
+
+use crate::reply::cut_notes;
 
 type Source = Box<dyn Error + Send + Sync>;
 
@@ -42,6 +52,7 @@ pub enum ErrorCode {
     Unsupported,
     Archived,
     RateLimited,
+    Busy,
     Unreachable,
     NoAnswer,
     TooLarge,
@@ -71,6 +82,7 @@ impl ErrorCode {
         Self::Unsupported,
         Self::Archived,
         Self::RateLimited,
+        Self::Busy,
         Self::Unreachable,
         Self::NoAnswer,
         Self::TooLarge,
@@ -118,6 +130,10 @@ impl ErrorCode {
             ),
             Self::Archived => ("archived", "the repository is archived"),
             Self::RateLimited => ("rate_limited", "the forge accepts no more requests for now"),
+            Self::Busy => (
+                "busy",
+                "Blue has too much to do for this now; nothing was changed, try again",
+            ),
             Self::Unreachable => ("unreachable", "no connection to the forge"),
             Self::NoAnswer => (
                 "no_answer",
@@ -163,10 +179,14 @@ pub struct ToolError {
     pub message: String,
     /// What to do about it
     pub hint: Option<String>,
+    /// The hint for a user of the command line, where a command does what no JSON call does
+    pub typed_hint: Option<String>,
     /// The same call may work later without anything else changing
     pub retryable: bool,
     /// Status of the answer of the forge that led to this, where there was one
     pub forge_status: Option<u16>,
+    /// What was noticed during the call that failed
+    pub notes: Vec<String>,
     source: Option<Source>,
 }
 
@@ -176,8 +196,10 @@ impl ToolError {
             code,
             message: message.into(),
             hint: None,
+            typed_hint: None,
             retryable: false,
             forge_status: None,
+            notes: Vec::new(),
             source: None,
         }
     }
@@ -185,6 +207,25 @@ impl ToolError {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self.typed_hint = None;
+        self
+    }
+
+    /// Replaces the hint on the command line; names of tools in it become commands
+    #[must_use]
+    pub fn with_typed_hint(mut self, hint: impl Into<String>) -> Self {
+        self.typed_hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what was noticed before the failure, each line once
+    #[must_use]
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
         self
     }
 
@@ -239,21 +280,11 @@ impl ToolError {
         if !causes.is_empty() {
             object["causes"] = serde_json::json!(causes);
         }
-        object
-    }
-
-    /// A commit that was refused: a branch that takes none from this user has a way around it
-    pub(crate) fn of_commit(error: ForgeError) -> Self {
-        let refused = matches!(error, ForgeError::Forbidden { .. });
-        let error = Self::from(error);
-        if refused {
-            return error.with_hint(
-                "if the branch is protected, write to a new branch with file_write_branch, then \
-                 pr_create; `blue forge status` shows the token's scopes and the rights in the \
-                 repository",
-            );
+        let notes = cut_notes(&self.notes);
+        if !notes.is_empty() {
+            object["notes"] = notes.into();
         }
-        error
+        object
     }
 
     /// Take message and cause of `error` apart
@@ -304,15 +335,17 @@ impl From<HttpError> for ToolError {
                 (ErrorCode::NoAnswer, Some(no_answer_hint(false).to_owned()))
             }
             HttpError::RateLimited { .. } => (ErrorCode::RateLimited, None),
+            HttpError::Busy(_) => (ErrorCode::Busy, Some(BUSY_HINT.to_owned())),
             HttpError::TokenPlain { .. } => (ErrorCode::TokenHost, Some(plain_hint())),
             HttpError::TooLarge { .. } => (ErrorCode::TooLarge, Some(too_large_hint())),
             HttpError::TokenHost { host, .. } => (ErrorCode::TokenHost, Some(trust_hint(host))),
             HttpError::ReadOnly { .. } => (ErrorCode::ReadOnly, None),
+            HttpError::NotPublic { .. } => (ErrorCode::UnexpectedAnswer, None),
             HttpError::Setup { .. } => (ErrorCode::Config, Some(setup_hint())),
         };
         let retryable = matches!(
             code,
-            ErrorCode::Unreachable | ErrorCode::NoAnswer | ErrorCode::RateLimited
+            ErrorCode::Unreachable | ErrorCode::NoAnswer | ErrorCode::RateLimited | ErrorCode::Busy
         );
         Self {
             retryable,
@@ -321,9 +354,19 @@ impl From<HttpError> for ToolError {
     }
 }
 
+impl From<Busy> for ToolError {
+    fn from(busy: Busy) -> Self {
+        Self {
+            retryable: true,
+            ..Self::of(ErrorCode::Busy, busy).with_hint(BUSY_HINT)
+        }
+    }
+}
+
 impl From<OpenError> for ToolError {
     fn from(error: OpenError) -> Self {
         let (code, hint) = match error {
+            OpenError::Noticed { notices, error } => return Self::from(*error).with_notes(notices),
             OpenError::Name(error) => return error.into(),
             OpenError::Config(error) => return error.into(),
             OpenError::Hosts(error) => return error.into(),
@@ -361,6 +404,9 @@ impl From<OpenError> for ToolError {
 impl ToolError {
     /// The same for a call of a tool, where no remote can be named
     pub(crate) fn of_call(error: OpenError, ask: &Ask) -> Self {
+        if let OpenError::Noticed { notices, error } = error {
+            return Self::of_call(*error, ask).with_notes(notices);
+        }
         let forge = "or write `forge:` into `.blue/config.yaml`";
         let (owner, name) = (ask.owner.is_some(), ask.name.is_some());
         let hint = match &error {
@@ -384,6 +430,35 @@ impl ToolError {
             _ => return error.into(),
         };
         Self::from(error).with_hint(hint)
+    }
+}
+
+impl ToolError {
+    /// A write where a file of the clone has a say in which repository is meant
+    pub(crate) fn of_reads_only(why: &ReadsOnly) -> Self {
+        let hint = match why {
+            ReadsOnly::FileDisagrees { .. } => {
+                "name the repository with `owner` and `name`, or correct the file"
+            }
+            ReadsOnly::FileAlone { .. } => "name the repository and the `host`, or add a remote",
+        };
+        Self::new(ErrorCode::Ambiguous, why.to_string()).with_hint(hint)
+    }
+}
+
+impl From<ProbeFailure> for ToolError {
+    fn from(failure: ProbeFailure) -> Self {
+        if failure.answered {
+            return Self::new(ErrorCode::NoForge, failure.to_string()).with_hint(
+                "check the address; if the forge is below a folder, name that too, as in \
+                 `https://HOST/FOLDER/OWNER/NAME`",
+            );
+        }
+        let hint = unreachable_hint(failure.host.as_str());
+        Self {
+            retryable: true,
+            ..Self::new(ErrorCode::Unreachable, failure.to_string()).with_hint(hint)
+        }
     }
 }
 
@@ -413,6 +488,13 @@ impl From<TokenError> for ToolError {
                     ),
                     Binding::Trust => trust_hint(host.as_str()),
                 },
+            ),
+            TokenError::Guess { ref host, .. } => (
+                ErrorCode::TokenHost,
+                format!(
+                    "if {host} is a forge, give it a `type:` in `hosts.yaml`; `blue forge hosts` \
+                     shows where that is, and `blue forge detect` what was tried"
+                ),
             ),
             TokenError::BadUrl { .. } => (
                 ErrorCode::Config,
@@ -501,28 +583,6 @@ impl From<BadAllow> for ToolError {
 impl From<BadName> for ToolError {
     fn from(error: BadName) -> Self {
         Self::of(ErrorCode::Invalid, error)
-    }
-}
-
-fn forge_code(error: &ForgeError) -> ErrorCode {
-    match error {
-        ForgeError::NotFound { .. } => ErrorCode::NotFound,
-        ForgeError::Unauthorized { .. } => ErrorCode::Unauthorized,
-        ForgeError::Forbidden { .. } => ErrorCode::Forbidden,
-        ForgeError::NotMergeable { .. } => ErrorCode::NotMergeable,
-        ForgeError::Conflict { .. } => ErrorCode::Conflict,
-        ForgeError::Invalid { .. } => ErrorCode::Invalid,
-        ForgeError::Unsupported { .. } => ErrorCode::Unsupported,
-        ForgeError::Archived { .. } => ErrorCode::Archived,
-        ForgeError::RateLimited { .. } => ErrorCode::RateLimited,
-        ForgeError::Unreachable { .. } => ErrorCode::Unreachable,
-        ForgeError::NoAnswer { .. } => ErrorCode::NoAnswer,
-        ForgeError::TooLarge { .. } => ErrorCode::TooLarge,
-        ForgeError::TokenHost { .. } => ErrorCode::TokenHost,
-        ForgeError::ReadOnly { .. } => ErrorCode::ReadOnly,
-        ForgeError::NotAllowed(_) => ErrorCode::NotAllowed,
-        ForgeError::Moved { .. } => ErrorCode::Moved,
-        ForgeError::Unexpected { .. } | ForgeError::Decode { .. } => ErrorCode::UnexpectedAnswer,
     }
 }
 
@@ -621,6 +681,32 @@ mod tests {
                 false,
             ),
             (
+                ForgeError::MissingScope {
+                    host: host(),
+                    scope: "workflow",
+                    message: said(),
+                    status: Some(404),
+                },
+                "forbidden",
+                Some("gh auth refresh -s workflow"),
+                false,
+            ),
+            (
+                ForgeError::NotPublic {
+                    host: host(),
+                    to: "10.0.0.1".to_owned(),
+                },
+                "unexpected_answer",
+                Some("`BLUE_PRIVATE_HOSTS`"),
+                false,
+            ),
+            (
+                conflict(ConflictKind::EmptyRepository),
+                "conflict",
+                Some("the first commit"),
+                false,
+            ),
+            (
                 merge(MergeBlock::Checking),
                 "not_mergeable",
                 Some("in a moment"),
@@ -629,7 +715,7 @@ mod tests {
             (
                 merge(MergeBlock::Conflict),
                 "not_mergeable",
-                Some("rebase"),
+                Some("file_write_branch"),
                 false,
             ),
             (merge(MergeBlock::Other), "not_mergeable", None, false),
@@ -705,6 +791,7 @@ mod tests {
                 ForgeError::NoAnswer {
                     host: host(),
                     write: true,
+                    status: None,
                     source: "broke off".into(),
                 },
                 "no_answer",
@@ -715,6 +802,7 @@ mod tests {
                 ForgeError::NoAnswer {
                     host: host(),
                     write: false,
+                    status: None,
                     source: "broke off".into(),
                 },
                 "no_answer",
@@ -982,15 +1070,26 @@ mod tests {
 
     #[test]
     fn a_caller_elsewhere_is_not_sent_to_this_machine() {
-        let refused = || ForgeError::Forbidden {
+        let refused = |message: &str| ForgeError::Forbidden {
             host: host(),
-            message: "no".to_owned(),
+            message: message.to_owned(),
             status: Some(403),
         };
         let hint = |error: ToolError| error.of_lent_token().hint;
-        assert_eq!(hint(refused().into()), None);
-        let commit = hint(ToolError::of_commit(refused())).unwrap();
-        assert!(commit.ends_with("then pr_create"), "{commit}");
+        assert_eq!(hint(refused("no").into()), None);
+        let resend = Resend {
+            sent: "send it again".to_owned(),
+            typed: "run it again".to_owned(),
+        };
+        let protected = refused("branch protected");
+        let protected = ToolError::from(protected);
+        let commit = hint(protected.of_denial(commit::Denial::Branch, "main", &resend)).unwrap();
+        assert_eq!(
+            commit,
+            "send it again, then pr_create, head \"main-changes\", base \"main\""
+        );
+        let scope = hint(refused("token lacks scope").into()).unwrap();
+        assert!(!scope.contains("blue forge"), "{scope}");
         let away = ForgeError::Unreachable {
             host: host(),
             source: "refused".into(),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{ErrorCode, ToolError, args::RepoArgs};
+use crate::{ErrorCode, ToolError, args::RepoArgs, nearest};
 
 /// Other names that models use for an argument
 const ALIASES: &[(&str, &str)] = &[
@@ -16,7 +16,12 @@ const ALIASES: &[(&str, &str)] = &[
     ("repository", "name"),
     ("per_page", "limit"),
     ("merge_method", "style"),
+    ("base_branch", "base"),
+    ("head_branch", "head"),
 ];
+
+/// How Gitea's and GitLab's APIs call a branch that a commit makes
+const NEW_BRANCH: &str = "new_branch";
 
 /// Read the arguments of a call
 pub(crate) fn parse<T: JsonSchema + DeserializeOwned>(
@@ -25,6 +30,7 @@ pub(crate) fn parse<T: JsonSchema + DeserializeOwned>(
 ) -> Result<T, ToolError> {
     let schema = super::input::<T>();
     rename(tool, &schema, &mut args)?;
+    no_new_branch(tool, &schema, &args)?;
     let args = Value::Object(object(tool, "", &schema, args)?);
     T::deserialize(&args).map_err(|error| match too_large(&args) {
         Some((name, number)) => invalid(format!("{tool}: `{name}` cannot be as large as {number}")),
@@ -72,6 +78,33 @@ fn rename(
     Ok(())
 }
 
+/// Refuses `new_branch` beside `branch`: in the APIs that have both, `branch` is where the new one starts
+///
+/// To leave `new_branch` out, as a hint on a wrong name would say, commits to that one.
+fn no_new_branch(
+    tool: &str,
+    schema: &Map<String, Value>,
+    args: &Map<String, Value>,
+) -> Result<(), ToolError> {
+    let is_ours = |name: &str| property(schema, name).is_some();
+    if is_ours(NEW_BRANCH) || !is_ours("branch") || !is_ours("base") {
+        return Ok(());
+    }
+    let text = |name: &str| {
+        let text = args.get(name).and_then(Value::as_str).map(str::trim);
+        text.filter(|text| !text.is_empty())
+    };
+    let (Some(new), Some(branch)) = (text(NEW_BRANCH), text("branch")) else {
+        return Ok(());
+    };
+    let base = text("base").unwrap_or(branch);
+    let message =
+        format!("{tool} has no argument `{NEW_BRANCH}`: `branch` is made if it is missing");
+    Err(invalid(message).with_hint(format!(
+        "send the same with `branch: \"{new}\", base: \"{base}\"` and without `{NEW_BRANCH}`"
+    )))
+}
+
 /// `owner/name` in one, unless another owner is named beside it
 fn split(args: &mut Map<String, Value>) {
     let whole = args.get("name").and_then(Value::as_str);
@@ -108,6 +141,7 @@ fn object(
     args: Map<String, Value>,
 ) -> Result<Map<String, Value>, ToolError> {
     let mut read = Map::new();
+    let given: Vec<String> = args.keys().cloned().collect();
     for (name, value) in args {
         let path = join(at, &name);
         let Some(property) = property(schema, &name) else {
@@ -118,7 +152,7 @@ fn object(
                 }
                 continue;
             }
-            return Err(unknown(tool, &path, &name, schema));
+            return Err(unknown(tool, &path, &name, &given, schema));
         };
         // Some clients send null for what the model left out, and some models an empty text.
         let is_text = property.get("enum").is_none() && property["type"] == "string";
@@ -244,21 +278,25 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn unknown(tool: &str, path: &str, name: &str, schema: &Map<String, Value>) -> ToolError {
+/// `given`: the arguments that came with it, of which none is proposed for another word
+fn unknown(
+    tool: &str,
+    path: &str,
+    name: &str,
+    given: &[String],
+    schema: &Map<String, Value>,
+) -> ToolError {
     let names: Vec<&str> = match schema.get("properties") {
         Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     };
-    // To compare is slow, and no real name is long.
-    let nearest = names
-        .iter()
-        .filter(|_| name.len() <= 100)
-        .map(|real| (likeness(name, real), *real))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let hint = match (list_with(name, schema), nearest) {
+    let is_free = |real: &&&str| !given.iter().any(|other| other == **real);
+    let free: Vec<&str> = names.iter().filter(is_free).copied().collect();
+    // A slip beside the right name does no harm; another word would change what was given.
+    let meant = nearest(name, names.iter().copied()).or_else(|| by_word(name, &free));
+    let hint = match (list_with(name, schema), meant) {
         (Some(list), _) => format!("it belongs to an item of `{list}`"),
-        (None, Some((_, real))) => format!("did you mean `{real}`?"),
+        (None, Some(real)) => format!("did you mean `{real}`?"),
         (None, None) if names.is_empty() => "it takes none".to_owned(),
         (None, None) => format!("it takes {}", names.join(", ")),
     };
@@ -266,12 +304,13 @@ fn unknown(tool: &str, path: &str, name: &str, schema: &Map<String, Value>) -> T
 }
 
 /// `commit_message` is meant for `message`, and `title` for `merge_message_title`
-fn likeness(name: &str, real: &str) -> f64 {
+fn by_word<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let is_word_of = |word: &str, text: &str| text.split('_').any(|part| part == word);
-    if is_word_of(real, name) || is_word_of(name, real) {
-        return 1.0;
-    }
-    strsim::jaro_winkler(name, real)
+    // The first word says most: `branch_name` is a branch.
+    let first = name
+        .split('_')
+        .find_map(|word| names.iter().copied().find(|real| *real == word));
+    first.or_else(|| names.iter().copied().find(|real| is_word_of(name, real)))
 }
 
 /// The list whose items have such an argument
@@ -452,6 +491,11 @@ mod tests {
             (
                 json!({"index": 1, "is_draft": true}),
                 "pr_merge has no argument `is_draft`; did you mean `draft`?",
+            ),
+            (
+                json!({"index": 1, "is_draft": true, "draft": false}),
+                "pr_merge has no argument `is_draft`; it takes owner, name, index, limit, style, \
+                 draft, edits",
             ),
             (
                 json!({"index": 1, "mode": 1}),

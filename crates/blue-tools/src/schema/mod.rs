@@ -8,6 +8,8 @@ use schemars::{
 };
 use serde_json::{Map, Value};
 
+use crate::Effect;
+
 /// The doc comment of a type, as it was written
 pub(crate) fn description<T: JsonSchema>() -> String {
     match raw::<T>(Contract::Deserialize).get("description") {
@@ -74,7 +76,7 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// Schema of what a tool gives, with the envelope
-pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn output<T: JsonSchema>(effect: Effect) -> Map<String, Value> {
     // What may be left out is not required.
     let mut schema = raw::<T>(Contract::Serialize);
     schema.remove("description");
@@ -82,12 +84,17 @@ pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
         trim(value, false);
     }
     tidy(&mut schema);
-    let steps = serde_json::json!({"type": "array", "items": {"type": "string"}});
+    let lines = serde_json::json!({"type": "array", "items": {"type": "string"}});
     if let Value::Object(properties) = schema
         .entry("properties")
         .or_insert_with(|| Value::Object(Map::new()))
     {
-        properties.insert("next_steps".to_owned(), steps);
+        if effect != Effect::Read {
+            let text = serde_json::json!({"type": "string"});
+            properties.insert("repository".to_owned(), text);
+        }
+        properties.insert("next_steps".to_owned(), lines.clone());
+        properties.insert("notes".to_owned(), lines);
     }
     schema
 }

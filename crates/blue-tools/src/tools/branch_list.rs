@@ -24,7 +24,7 @@ pub struct Input {
     #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
     /// Rows per page, at most 100 [default: 30]
-    #[arg(long, value_parser = args::limit)]
+    #[arg(long, short = 'L', value_parser = args::limit)]
     pub limit: Option<u32>,
 }
 

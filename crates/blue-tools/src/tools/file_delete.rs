@@ -8,8 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs,
-    error::what_there_is, id, path, rows::short,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError,
+    args::RepoArgs,
+    error::{Resend, branch_beside, what_there_is},
+    id, path,
+    rows::short,
 };
 
 #[derive(Debug)]
@@ -75,18 +78,23 @@ impl Tool for FileDelete {
         let made = repo
             .forge
             .delete_file(&repo.id, branch, &path, &sha, &message)
-            .await
-            .map_err(|error| match error {
-                ForgeError::Conflict {
-                    kind: ConflictKind::StaleFile { current: None, .. },
-                    ..
-                } => ToolError::new(
-                    ErrorCode::NotFound,
-                    format!("`{path}` is not on branch `{branch}` of `{}`", repo.id),
-                )
-                .with_hint(what_there_is(&path)),
-                other => ToolError::of_commit(other),
-            })?;
+            .await;
+        let made = match made {
+            Ok(made) => made,
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::StaleFile { current: None, .. },
+                ..
+            }) => {
+                let message = format!("`{path}` is not on branch `{branch}` of `{}`", repo.id);
+                return Err(
+                    ToolError::new(ErrorCode::NotFound, message).with_hint(what_there_is(&path))
+                );
+            }
+            Err(error) => {
+                let resend = on_another_branch(branch, &path, &sha);
+                return Err(ToolError::of_commit(&repo, error, branch, &resend).await);
+            }
+        };
         Ok(Reply::from(Output {
             commit_sha: made.sha.to_string(),
             html_url: made.html_url,
@@ -116,5 +124,27 @@ impl Tool for FileDelete {
     fn page(output: &Output, page: &mut Page) {
         let text = format!("Deleted in commit {}", short(&output.commit_sha));
         page.cell(Cell::new(&text, Style::Good).linked(&output.html_url));
+    }
+}
+
+/// How the file is deleted on a branch that does not exist yet
+fn on_another_branch(branch: &str, path: &str, sha: &Sha) -> Resend {
+    let new = branch_beside(branch);
+    let file = serde_json::json!({"path": path, "delete": true, "sha": sha.as_str()});
+    // A command in advice ends at a space.
+    let delete = if path.contains(char::is_whitespace) {
+        " and `--delete`".to_owned()
+    } else {
+        format!(", delete \"{path}\"")
+    };
+    Resend {
+        sent: format!(
+            "delete it on a new branch with file_write_branch, `branch: \"{new}\"`, \
+             `base: \"{branch}\"`, `files: [{file}]`"
+        ),
+        typed: format!(
+            "delete it on a new branch with file_write_branch, branch \"{new}\", base \
+             \"{branch}\"{delete}"
+        ),
     }
 }

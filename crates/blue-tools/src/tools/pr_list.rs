@@ -23,23 +23,23 @@ pub struct Input {
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// State to list; merged counts as closed
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, short, value_enum, default_value_t)]
     #[serde(default)]
     #[schemars(description = "", extend("default" = "open"))]
     pub state: State,
     /// Only from this branch, or from `owner:branch` of a fork
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, short = 'H', value_name = "BRANCH")]
     #[schemars(description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
     /// Only into this branch
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, short = 'B', value_name = "BRANCH")]
     #[schemars(description = "")]
     pub base: Option<String>,
     /// Page, from 1
     #[arg(long, value_parser = args::page)]
     pub page: Option<u32>,
     /// Rows per page, at most 100 [default: 30]
-    #[arg(long, value_parser = args::limit)]
+    #[arg(long, short = 'L', value_parser = args::limit)]
     pub limit: Option<u32>,
 }
 

@@ -2,15 +2,14 @@
 
 use blue_core::forge::{
     ConflictKind, ForgeError, MergeBlock,
-    model::{MergeOpts, MergeOutcome, MergeStrategy, PrState, Sha},
+    model::{MergeOpts, MergeOutcome, MergeStrategy, MergeStyles, PrState, Sha},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError,
-    args::{self, RepoArgs},
-    id,
+    Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, error::conflict_advice,
+    id, pr_selector::PrSelector,
 };
 
 #[derive(Debug)]
@@ -25,32 +24,77 @@ pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
-    /// Number of the pull request
-    #[arg(value_name = "NUMBER", value_parser = args::number)]
+    #[arg(skip)]
     #[schemars(description = "")]
     pub index: u64,
-    /// How its commits reach the base branch
-    #[arg(long, value_enum, default_value_t)]
+    #[command(flatten)]
+    #[serde(skip)]
+    pub which: PrSelector,
+    /// How its commits reach the base branch [default: `merge`, or the repository's own if that is not allowed]
+    #[arg(long, value_enum)]
     #[serde(default)]
-    #[schemars(description = "", extend("default" = "merge"))]
-    pub style: MergeStyle,
+    #[schemars(description = "default: merge, if allowed")]
+    pub style: Option<MergeStyle>,
     /// Title of the resulting commit
-    #[arg(long, visible_alias = "title", value_name = "TEXT")]
+    #[arg(
+        long,
+        short = 't',
+        visible_alias = "title",
+        alias = "subject",
+        value_name = "TEXT"
+    )]
     #[schemars(description = "")]
     pub merge_message_title: Option<String>,
     /// Body of the resulting commit
-    #[arg(long, visible_alias = "message", value_name = "TEXT")]
+    #[arg(
+        long,
+        short = 'b',
+        visible_alias = "message",
+        alias = "body",
+        value_name = "TEXT"
+    )]
     #[schemars(description = "")]
     pub merge_message_field: Option<String>,
     /// Merge only if the head is still this commit
-    #[arg(long, value_name = "COMMIT")]
+    #[arg(long, alias = "match-head-commit", value_name = "COMMIT")]
     #[schemars(description = "From pr_verify; refuses if the head moved since")]
     pub head_sha: Option<String>,
     /// Delete the head branch afterwards, unless something else needs it
-    #[arg(long)]
+    #[arg(long, short)]
     #[serde(default)]
     #[schemars(description = "")]
     pub delete_branch: bool,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub styles: StyleFlags,
+}
+
+// The flags that gh has for the style. No doc comment: clap would show it as the command's help.
+#[derive(Debug, Default, clap::Args)]
+#[group(multiple = false, conflicts_with = "style")]
+pub struct StyleFlags {
+    /// Same as `--style merge`
+    #[arg(long, short)]
+    merge: bool,
+    /// Same as `--style squash`
+    #[arg(long, short)]
+    squash: bool,
+    /// Same as `--style rebase`
+    #[arg(long, short)]
+    rebase: bool,
+}
+
+impl StyleFlags {
+    fn style(&self) -> Option<MergeStyle> {
+        let flags = [
+            (self.merge, MergeStyle::Merge),
+            (self.squash, MergeStyle::Squash),
+            (self.rebase, MergeStyle::Rebase),
+        ];
+        flags
+            .into_iter()
+            .find_map(|(typed, style)| typed.then_some(style))
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -58,11 +102,10 @@ Examples:
   blue pr merge 12
   blue pr merge 12 --style squash --delete-branch";
 
-#[derive(Debug, Clone, Copy, Default, clap::ValueEnum, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, clap::ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeStyle {
     /// A merge commit
-    #[default]
     Merge,
     /// All changes as one commit
     Squash,
@@ -97,6 +140,9 @@ pub struct Output {
     /// Commit the merge made; absent where it cannot be known
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_sha: Option<String>,
+    /// Merge style that was used; absent when it was merged before this call
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub style: Option<&'static str>,
     /// It was merged before this call
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub already: bool,
@@ -134,20 +180,49 @@ impl Tool for PrMerge {
         } else {
             None
         };
-        let opts = MergeOpts {
-            strategy: input.style.into(),
+        let recent = repo.forge.recent_merge_styles(&repo.id);
+        let unnamed = || recent.and_then(|styles| styles.unnamed());
+        let mut opts = MergeOpts {
+            strategy: match input.style {
+                Some(style) => style.into(),
+                None => unnamed().unwrap_or_default(),
+            },
             title: given(input.merge_message_title),
             message: given(input.merge_message_field),
             head_sha,
             delete_branch: input.delete_branch && kept.is_none(),
             ..MergeOpts::default()
         };
-        let outcome = repo.forge.merge_pr(&repo.id, input.index, &opts).await;
-        let outcome = outcome.map_err(explained)?;
-        Ok(reply(input.index, outcome, opts.delete_branch, kept))
+        let mut outcome = repo.forge.merge_pr(&repo.id, input.index, &opts).await;
+        if let Err(ForgeError::NotMergeable {
+            reason: MergeBlock::Style,
+            ..
+        }) = &outcome
+        {
+            let styles = allowed_styles(&repo, input.index).await;
+            let other = styles.as_ref().and_then(MergeStyles::unnamed);
+            match (other, outcome) {
+                // No style was named, and the one that was tried is not allowed.
+                (Some(other), _) if input.style.is_none() && other != opts.strategy => {
+                    opts.strategy = other;
+                    outcome = repo.forge.merge_pr(&repo.id, input.index, &opts).await;
+                }
+                (_, Err(error)) => return Err(refused_style(error, styles.as_ref())),
+                (_, merged) => outcome = merged,
+            }
+        }
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return Err(explained(&repo, input.index, error).await),
+        };
+        Ok(reply(input.index, outcome, &opts, kept))
     }
 
     async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        input.index = input.which.number(cx, &mut input.repo).await?;
+        if let Some(style) = input.styles.style() {
+            input.style = Some(style);
+        }
         if let Some(start) = &input.head_sha
             && id::is_start(start)?
         {
@@ -173,7 +248,10 @@ impl Tool for PrMerge {
             Some(sha) => format!(" as {}", crate::rows::short(sha)),
             None => String::new(),
         };
-        page.line(&format!("#{number} is merged{again}{at}"), Style::Good);
+        let how = output
+            .style
+            .map_or(String::new(), |style| format!(" ({style})"));
+        page.line(&format!("#{number} is merged{again}{at}{how}"), Style::Good);
         if output.branch_deleted {
             page.line("The branch is deleted", Style::Dim);
         }
@@ -183,10 +261,46 @@ impl Tool for PrMerge {
     }
 }
 
-fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>) -> Reply<Output> {
+/// Returns the styles that repository and base branch allow now, where the forge tells
+async fn allowed_styles(repo: &Repo, number: u64) -> Option<MergeStyles> {
+    let (found, pr) = tokio::join!(
+        repo.forge.repository(&repo.id),
+        repo.forge.get_pr(&repo.id, number),
+    );
+    let (found, pr) = (found.ok()?, pr.ok()?);
+    let rule = repo.forge.protection(&repo.id, &pr.base.branch).await.ok();
+    let by_rule = rule.and_then(|rule| rule.merge_styles);
+    let styles = found.styles.or(pr.styles)?;
+    Some(styles.within(by_rule.as_deref()))
+}
+
+/// A style that is not allowed, with those that are
+fn refused_style(error: ForgeError, styles: Option<&MergeStyles>) -> ToolError {
+    let error = ToolError::from(error);
+    let names = |style: &MergeStrategy| format!("`{}`", style.as_str());
+    match styles {
+        Some(styles) if !styles.allowed.is_empty() => {
+            let names: Vec<String> = styles.allowed.iter().map(names).collect();
+            error.with_hint(format!(
+                "give another merge style as `style`: allowed here: {}",
+                names.join(", ")
+            ))
+        }
+        _ => error,
+    }
+}
+
+fn reply(
+    number: u64,
+    outcome: MergeOutcome,
+    opts: &MergeOpts,
+    kept: Option<String>,
+) -> Reply<Output> {
+    let (style, delete) = (opts.strategy.as_str(), opts.delete_branch);
     match outcome {
         MergeOutcome::Scheduled => Reply::from(Output {
             scheduled: true,
+            style: Some(style),
             number,
             ..Output::default()
         })
@@ -198,10 +312,13 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             sha,
             already,
             branch_deleted,
+            branch_moved,
             own_branch,
         } => {
             let why = if already {
                 "this call merged nothing"
+            } else if branch_moved {
+                "it has commits that are not merged"
             } else {
                 "the forge did not delete it"
             };
@@ -210,6 +327,7 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
             let reply = Reply::from(Output {
                 merged: true,
                 commit_sha: sha.map(|sha| sha.to_string()),
+                style: (!already).then_some(style),
                 already,
                 branch_deleted,
                 branch_kept,
@@ -217,8 +335,10 @@ fn reply(number: u64, outcome: MergeOutcome, delete: bool, kept: Option<String>)
                 ..Output::default()
             });
             match own_branch.filter(|_| open && !already) {
+                // Whether others use it is not known here; branch_delete looks before it deletes.
                 Some(name) => reply.next(format!(
-                    "Delete its branch with branch_delete, branch {name}"
+                    "Delete its branch with branch_delete, branch \"{name}\", unless another pull \
+                     request uses it"
                 )),
                 None => reply,
             }
@@ -231,6 +351,9 @@ async fn why_kept(repo: &Repo, number: u64) -> Result<Option<String>, ToolError>
     let pr = repo.forge.get_pr(&repo.id, number).await?;
     let kept = |why: String| Ok(Some(why));
     let branch = &pr.head.branch;
+    if branch.is_empty() && pr.state == PrState::Open {
+        return kept("a push made this pull request, without a branch".to_owned());
+    }
     let home = pr.base.repo.as_ref().unwrap_or(&repo.id);
     match &pr.head.repo {
         Some(head) if head == home => {}
@@ -262,8 +385,21 @@ async fn why_kept(repo: &Repo, number: u64) -> Result<Option<String>, ToolError>
 const ALL: &str = "pr_verify lists all that is in the way";
 
 /// Where to look next, besides what the forge said
-fn explained(error: ForgeError) -> ToolError {
+async fn explained(repo: &Repo, number: u64, error: ForgeError) -> ToolError {
     let hint = match &error {
+        ForgeError::NotMergeable {
+            reason: MergeBlock::Conflict,
+            ..
+        }
+        | ForgeError::Conflict {
+            kind: ConflictKind::Merge,
+            ..
+        } => {
+            // The same advice as pr_verify gives, which names the base.
+            let pr = repo.forge.get_pr(&repo.id, number).await.ok();
+            let base = pr.as_ref().map(|pr| pr.base.branch.as_str());
+            Some(conflict_advice(base))
+        }
         ForgeError::Conflict {
             kind: ConflictKind::HeadMoved { current },
             ..

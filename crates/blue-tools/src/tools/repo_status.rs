@@ -1,6 +1,6 @@
 //! `repo_status`
 
-use blue_core::forge::model::{Listing, Overview, Protection};
+use blue_core::forge::model::{Host, Listing, Overview, Protection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,10 @@ Examples:
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
+    pub host: String,
+    pub owner: String,
+    /// Name of the repository
+    pub name: String,
     pub default_branch: String,
     pub branches: Vec<BranchRow>,
     /// How many there are, when not all are shown and the forge tells
@@ -61,6 +65,9 @@ pub struct Output {
     pub empty: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
+    /// It takes changes from its source only
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mirror: bool,
     /// What is shown of the branch that was asked for; for people
     #[serde(skip)]
     #[schemars(skip)]
@@ -83,6 +90,8 @@ struct Shown {
 pub enum Workflow {
     FeatureBranch,
     Trunk,
+    // Nothing can be committed.
+    None,
 }
 
 impl Tool for RepoStatus {
@@ -95,13 +104,28 @@ impl Tool for RepoStatus {
         let repo = cx.repo(&input.repo).await?;
         let branch = path::branch_if_given(input.branch.as_deref());
         let found = repo.forge.overview(&repo.id, branch).await?;
-        Ok(reply(found))
+        if found.prs_unreadable {
+            let why = if found.repository.mirror {
+                "the repository is a mirror"
+            } else {
+                "this account may read the code only"
+            };
+            cx.note(format!(
+                "the pull requests of `{}` cannot be read: {why}",
+                repo.id
+            ));
+        }
+        Ok(reply(found, repo.forge.host()))
     }
 
     fn page(output: &Output, page: &mut Page) {
         let shown = &output.shown;
         let mut state = String::new();
-        for (is_so, word) in [(output.empty, " (empty)"), (output.archived, " (archived)")] {
+        for (is_so, word) in [
+            (output.empty, " (empty)"),
+            (output.archived, " (archived)"),
+            (output.mirror, " (mirror)"),
+        ] {
             if is_so {
                 state.push_str(word);
             }
@@ -118,6 +142,7 @@ impl Tool for RepoStatus {
         let workflow = match output.workflow {
             Workflow::FeatureBranch => "feature branch",
             Workflow::Trunk => "trunk",
+            Workflow::None => "none",
         };
         let workflow = format!("{workflow}: {}", output.reason);
         fields.push(("Workflow", Cell::from(workflow)));
@@ -144,19 +169,36 @@ fn rest(page: &mut Page, total: Option<u64>, what: &str, command: &str) {
     }
 }
 
-fn reply(found: Overview) -> Reply<Output> {
+fn reply(found: Overview, host: &Host) -> Reply<Output> {
     let Overview {
         repository,
         mut branches,
         prs,
+        prs_unreadable,
         branch,
         tip,
         protection,
     } = found;
     let has_prs = prs.is_some();
-    let writable = !repository.archived && repository.permissions.is_none_or(|may| may.push);
-    let (workflow, reason) = choose(&branch, &protection, has_prs);
-    let advice = advice(&branch, &protection, workflow, has_prs);
+    let writable = !repository.archived
+        && !repository.mirror
+        && repository.permissions.is_none_or(|may| may.push);
+    let no_prs = match (has_prs, prs_unreadable) {
+        (true, _) => "",
+        (false, true) => ", but pull requests cannot be read",
+        (false, false) => ", but pull requests are switched off",
+    };
+    let (workflow, reason) = if repository.archived {
+        let reason = "the repository is archived: it takes no commits".to_owned();
+        (Workflow::None, reason)
+    } else if repository.mirror {
+        let reason = format!("`{}` is a mirror: its source takes changes", repository.id);
+        (Workflow::None, reason)
+    } else {
+        choose(&branch, &protection, no_prs)
+    };
+    let is_default = branch == repository.default_branch;
+    let advice = advice(&branch, is_default, &protection, workflow, has_prs);
     // What was asked about comes first, also when the forge lists it far down.
     let first = |name: &str| name == branch || name == repository.default_branch;
     if let Some(tip) = tip
@@ -171,6 +213,10 @@ fn reply(found: Overview) -> Reply<Output> {
         blue_core::forge::model::Page::default(),
     ));
     let (open_prs, open_prs_total, more_prs) = cut(prs);
+    let open_prs: Vec<OpenPrRow> = open_prs;
+    let default = &repository.default_branch;
+    let open_prs = open_prs.into_iter().map(|row| row.beside_default(default));
+    let open_prs = open_prs.collect();
     let shown = Shown {
         repository: repository.id.to_string(),
         url: repository.html_url,
@@ -178,6 +224,9 @@ fn reply(found: Overview) -> Reply<Output> {
     };
     let empty = repository.empty;
     Reply::from(Output {
+        host: host.to_string(),
+        owner: repository.id.owner().to_owned(),
+        name: repository.id.name().to_owned(),
         default_branch: repository.default_branch,
         branches,
         branches_total,
@@ -188,6 +237,7 @@ fn reply(found: Overview) -> Reply<Output> {
         reason,
         empty,
         archived: repository.archived,
+        mirror: repository.mirror,
         shown,
     })
     .next_if(
@@ -215,16 +265,11 @@ fn cut<T, R: From<T> + Serialize>(list: Listing<T>) -> (Vec<R>, Option<u64>, boo
 }
 
 /// Review is what a branch of one's own is for; so is a branch that takes no push
-fn choose(branch: &str, demands: &Protection, has_prs: bool) -> (Workflow, String) {
+fn choose(branch: &str, demands: &Protection, no_prs: &str) -> (Workflow, String) {
     let approvals = demands.required_approvals;
     if demands.protected && approvals > 0 {
         let approvals = count(approvals.into(), "approval", "approvals");
-        let off = if has_prs {
-            ""
-        } else {
-            ", but pull requests are switched off"
-        };
-        let reason = format!("`{branch}` is protected and needs {approvals}{off}");
+        let reason = format!("`{branch}` is protected and needs {approvals}{no_prs}");
         (Workflow::FeatureBranch, reason)
     } else if let Some(why) = shut(demands) {
         (Workflow::FeatureBranch, format!("`{branch}` {why}"))
@@ -254,13 +299,24 @@ fn shut(demands: &Protection) -> Option<&'static str> {
     }
 }
 
-fn advice(branch: &str, demands: &Protection, workflow: Workflow, has_prs: bool) -> String {
+fn advice(
+    branch: &str,
+    is_default: bool,
+    demands: &Protection,
+    workflow: Workflow,
+    has_prs: bool,
+) -> String {
     let shut = shut(demands).is_some();
     match (workflow, has_prs) {
         (Workflow::FeatureBranch, true) => {
             "Commit to a new branch with file_write_branch, then pr_create".to_owned()
         }
         (_, false) if shut => "Commit to a new branch with file_write_branch".to_owned(),
-        _ => format!("Commit to `{branch}` with file_write_branch"),
+        // A push to the default branch reaches everyone at once, without a review.
+        _ if is_default => format!(
+            "Commit with file_write_branch, branch \"{branch}\" if the user wants a push to the \
+             default branch, else a new one"
+        ),
+        _ => format!("Commit with file_write_branch, branch \"{branch}\""),
     }
 }

@@ -65,6 +65,7 @@ async fn a_merged_branch_is_deleted(cx: Cx) -> Result<()> {
         answer,
         json!({
             "message": format!("deleted branch `feat/x` of `{}`", repo.id), "sha": head.as_str(),
+            "repository": repo.id.to_string(),
         })
     );
     assert!(!is_there(&cx, &repo, "feat/x").await?);

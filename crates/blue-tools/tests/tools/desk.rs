@@ -13,13 +13,14 @@ use blue_core::{
     http::HttpConfig,
 };
 use blue_testkit::{Cx as Lab, Repo, Result, User};
-use blue_tools::{Answer, Cx, ErrorCode, ToolError, tools};
+use blue_tools::{Answer, Cx, ErrorCode, Opener, ToolError, tools};
 use serde_json::{Map, Value, json};
 use url::Url;
 
 /// One user's tools; the repository of the test is filled in where none is named
 pub(crate) struct Desk {
     pub(crate) cx: Cx,
+    opener: Arc<dyn Opener>,
     pub(crate) owner: String,
     pub(crate) name: String,
     host: String,
@@ -31,6 +32,15 @@ pub(crate) async fn start(lab: &Lab) -> Result<(Desk, Repo)> {
     let owner = lab.lab.user("owner").await?;
     let repo = lab.lab.repo(&owner).await?;
     Ok((Desk::new(lab, &owner, &repo), repo))
+}
+
+/// Settings of a repository that allows nothing but squashing
+pub(crate) fn squash_only() -> Value {
+    json!({
+        "has_pull_requests": true, "allow_merge_commits": false, "allow_rebase": false,
+        "allow_rebase_explicit": false, "allow_squash_merge": true,
+        "allow_fast_forward_only_merge": false, "default_merge_style": "squash",
+    })
 }
 
 impl Desk {
@@ -82,14 +92,26 @@ impl Desk {
         change(&mut settings);
         let read_only = settings.http.read_only;
         let forges = Forges::new(settings, home.path(), Arc::new(SystemClock));
-        let cx = Cx::new(Arc::new(forges), Arc::new(SystemClock), home.path());
+        let opener: Arc<dyn Opener> = Arc::new(forges);
+        let cx = Cx::new(Arc::clone(&opener), Arc::new(SystemClock), home.path());
         Self {
             cx: cx.read_only(read_only),
+            opener,
             owner: repo.id.owner().to_owned(),
             name: repo.id.name().to_owned(),
             host: host.to_string(),
             home,
         }
+    }
+
+    /// Like this desk, with something between the tools and what opens repositories
+    pub(crate) fn opening_with(
+        self,
+        wrap: impl FnOnce(Arc<dyn Opener>) -> Arc<dyn Opener>,
+    ) -> Self {
+        let opener = wrap(Arc::clone(&self.opener));
+        let cx = Cx::new(Arc::clone(&opener), Arc::new(SystemClock), self.home.path());
+        Self { cx, opener, ..self }
     }
 
     /// The same for somebody who has no token
@@ -101,6 +123,19 @@ impl Desk {
         let hosts: Vec<&str> = lines.collect();
         std::fs::write(path, hosts.join("\n")).expect("a file can be written");
         desk
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Run git in the folder that the tools work in
+    pub(crate) fn git(&self, args: &[&str]) {
+        let done = std::process::Command::new("git")
+            .current_dir(self.home.path())
+            .args(args)
+            .status();
+        assert!(done.expect("git can be run").success(), "git {args:?}");
     }
 
     /// `HOST/OWNER/NAME`, for the command line

@@ -180,6 +180,8 @@ async fn a_symlink_says_where_it_points(cx: Cx) -> Result<()> {
     let entries: &[(&str, &str, &[u8])] = &[
         ("100644", "dir/plain", b"text\n"),
         ("120000", "link", b"dir/plain"),
+        ("120000", "dir/up", b"../dir"),
+        ("120000", "gone", b"no-such-file"),
     ];
     import.commit_modes("main", "a link", entries);
     let repo = cx.lab.repo_from(&owner, &import).await?;
@@ -189,6 +191,13 @@ async fn a_symlink_says_where_it_points(cx: Cx) -> Result<()> {
     assert_eq!(answer["size"], 9);
     let step = "It is a symlink: read its target with file_read, path \"dir/plain\"";
     assert_eq!(answer["next_steps"], json!([step]));
+    let answer = desk.call("file_read", json!({"path": "dir/up"})).await?;
+    let step = "It is a symlink to a directory: list it with dir_list, path \"dir\"";
+    assert_eq!(answer["next_steps"], json!([step]));
+    let listed = desk.call("dir_list", json!({"path": "dir"})).await?;
+    assert_eq!(listed["entries"].as_array().map(Vec::len), Some(2));
+    let answer = desk.call("file_read", json!({"path": "gone"})).await?;
+    assert_eq!(answer.get("next_steps"), None);
     Ok(())
 }
 

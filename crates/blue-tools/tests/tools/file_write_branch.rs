@@ -57,10 +57,7 @@ async fn a_file_is_written_to_a_new_branch(cx: Cx) -> Result<()> {
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 1);
     assert_eq!(
         answer["next_steps"],
-        json!([
-            "Open a pull request with pr_create, head \"topic/a\"",
-            "Wait for CI with workflow_run_status, branch \"topic/a\", wait_seconds 300",
-        ])
+        json!(["Open a pull request with pr_create, head \"topic/a\""])
     );
     Ok(())
 }
@@ -126,10 +123,11 @@ async fn many_changes_are_one_commit(cx: Cx) -> Result<()> {
     ];
     cx.lab.create(&repo, "main", files).await?;
     let before = cx.lab.count_commits(&repo, "main").await?;
+    let blob = cx.lab.blob(&repo, "main", "gone.txt").await?.unwrap();
     let args = json!({"branch": "main", "message": "All at once", "files": [
         {"path": "new/file.txt", "content": "new\n"},
         {"path": "edit.txt", "edits": [{"old": "two", "new": "2"}]},
-        {"path": "gone.txt", "delete": true},
+        {"path": "gone.txt", "delete": true, "sha": blob.as_str()},
         {"path": "new/name.txt", "rename_from": "old/name.txt"},
         {"path": "moved.txt", "rename_from": "m.txt", "edits": [{"old": "a", "new": "b"}]},
     ]});
@@ -487,7 +485,10 @@ async fn what_makes_no_sense_is_refused(cx: Cx) -> Result<()> {
             assert!(error.message.contains(odd), "{args}: {error}");
         }
     }
-    let missing = json!({"branch": "main", "files": [{"path": "nope", "delete": true}]});
+    let missing = json!({
+        "branch": "main", "expected_head": head.as_str(),
+        "files": [{"path": "nope", "delete": true}],
+    });
     let error = desk.refused("file_write_branch", missing).await;
     assert_eq!(error.code, ErrorCode::NotFound);
     assert_eq!(cx.lab.head(&repo, "main").await?, head);

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod advice;
 mod branch_delete;
 mod branch_list;
 mod branch_protection_get;

@@ -44,9 +44,9 @@ async fn the_answer_is_as_promised(cx: Cx) -> Result<()> {
     assert_eq!(
         answer,
         json!({
-            "status": "success", "pr_number": number, "pr_url": url,
+            "status": "success", "pr_number": number, "pr_url": url, "number": number, "html_url": url,
             "forge": if cx.backend.is_github() { "github" } else { "forgejo" },
-            "next_steps": [step],
+            "repository": repo.id.to_string(), "next_steps": [step],
         })
     );
     let made = cx.lab.pr_json(&repo, number).await?;

@@ -20,6 +20,7 @@ blue_testkit::on_every_forge![
     a_draft_refuses,
     a_closed_one_refuses,
     a_style_that_is_switched_off_refuses,
+    a_merge_without_a_style_is_one_that_is_allowed,
     a_reader_is_refused,
     a_missing_one_is_not_found,
     the_branch_is_deleted_if_asked,
@@ -64,8 +65,10 @@ async fn a_merge_tells_its_commit(cx: Cx) -> Result<()> {
     assert_eq!(
         answer,
         json!({
-            "merged": true, "commit_sha": tip.as_str(),
-            "next_steps": ["Delete its branch with branch_delete, branch topic"],
+            "merged": true, "commit_sha": tip.as_str(), "style": "merge",
+            "repository": repo.id.to_string(),
+            "next_steps": ["Delete its branch with branch_delete, branch \"topic\", unless another \
+                            pull request uses it"],
         })
     );
     assert_eq!(cx.lab.count_commits(&repo, "main").await?, 5);
@@ -216,7 +219,7 @@ async fn a_conflict_refuses(cx: Cx) -> Result<()> {
         .await?;
     let (code, message, hint) = refused(&cx, &desk, &repo, json!({"index": number})).await?;
     assert_eq!(code, ErrorCode::NotMergeable, "{message}");
-    assert!(hint.contains("or rebase onto it"), "{hint}");
+    assert!(hint.contains("merge `main` into the head"), "{hint}");
     Ok(())
 }
 
@@ -258,6 +261,29 @@ async fn a_style_that_is_switched_off_refuses(cx: Cx) -> Result<()> {
     assert_eq!(code, ErrorCode::NotMergeable, "{message}");
     assert!(hint.contains("merge style"), "{hint}");
     assert!(!hint.contains("pr_verify"), "it lists no styles: {hint}");
+    assert!(
+        hint.contains("`squash`"),
+        "it lists what is allowed: {hint}"
+    );
+    assert!(!hint.contains("`rebase`"), "{hint}");
+    Ok(())
+}
+
+/// Where `merge` is not allowed, a merge without `style` is the repository's default
+async fn a_merge_without_a_style_is_one_that_is_allowed(cx: Cx) -> Result<()> {
+    for seen_before in [false, true] {
+        let (desk, repo, number) = diverged(&cx).await?;
+        if seen_before {
+            desk.call("repo_status", json!({})).await?;
+        }
+        cx.lab.edit_repo(&repo, &desk::squash_only()).await?;
+        let merged = desk.call("pr_merge", json!({"index": number})).await?;
+        assert_eq!(merged["style"], "squash", "{merged:#}");
+        let tip = cx.forge(&repo.owner).get_commit(&repo.id, "main").await?;
+        assert_eq!(tip.parents.len(), 1);
+        let again = desk.call("pr_merge", json!({"index": number})).await?;
+        assert_eq!(again.get("style"), None, "{again:#}");
+    }
     Ok(())
 }
 

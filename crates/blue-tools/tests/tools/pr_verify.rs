@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use blue_testkit::{Backend, Cx, Repo, Result, Skip};
+use blue_core::forge::model::MergeOpts;
+use blue_testkit::{Backend, Cx, Import, Repo, Result, Skip};
 use blue_tools::ErrorCode;
 use serde_json::{Value, json};
 
@@ -21,11 +22,19 @@ blue_testkit::on_every_forge![
     a_conflict_is_told,
     a_draft_is_told,
     an_empty_one_is_told,
+    a_commit_without_changes_can_be_merged,
+    a_draft_does_not_hide_its_conflict,
+    a_style_that_is_allowed_is_advised,
+    a_style_that_a_ruleset_allows_is_advised,
+    a_check_that_ran_twice_counts_once,
+    requested_changes_without_write_access_block_nothing,
+    a_long_body_is_cut,
     merged_and_closed_are_told,
     behind_matters_where_the_rule_says_so,
     protected_files_are_told,
     a_signature_that_nobody_can_make_is_told,
     an_open_dependency_is_told,
+    a_scheduled_merge_is_told,
     a_reader_is_told,
     a_user_off_the_list_is_told,
     a_writer_sees_the_rule,
@@ -49,11 +58,12 @@ async fn start(cx: &Cx) -> Result<(Desk, Repo, u64)> {
 async fn verify(desk: &Desk, number: u64) -> Result<Value> {
     let args = json!({"index": number, "wait_seconds": 60});
     let answer = desk.call("pr_verify", args).await?;
-    assert_eq!(
-        answer["can_merge"],
-        answer["blockers"] == json!([]),
-        "{answer:#}"
-    );
+    let verdict = match (&answer["blockers"], answer.get("unknown")) {
+        (blockers, _) if *blockers != json!([]) => "no",
+        (_, Some(_)) => "unknown",
+        _ => "yes",
+    };
+    assert_eq!(answer["can_merge"], verdict, "{answer:#}");
     Ok(answer)
 }
 
@@ -63,6 +73,12 @@ fn codes(answer: &Value) -> Vec<&str> {
         .iter()
         .map(|b| b["code"].as_str().unwrap())
         .collect()
+}
+
+fn unknown(answer: &Value) -> Vec<&str> {
+    let rows = answer["unknown"].as_array();
+    let rows = rows.into_iter().flatten();
+    rows.map(|row| row["code"].as_str().unwrap()).collect()
 }
 
 fn message<'a>(answer: &'a Value, code: &str) -> &'a str {
@@ -76,16 +92,20 @@ fn message<'a>(answer: &'a Value, code: &str) -> &'a str {
 async fn a_clean_one_can_be_merged(cx: Cx) -> Result<()> {
     let (desk, repo, number) = start(&cx).await?;
     let head = cx.lab.head(&repo, "topic").await?;
-    let step = format!("Merge with pr_merge, index {number}, head_sha {head}");
+    let step = format!("Merge with pr_merge, index {number}, style merge, head_sha {head}");
+    let answer = verify(&desk, number).await?;
+    let url = answer["html_url"].as_str().unwrap();
+    assert!(url.ends_with(&format!("/{number}")), "{url}");
     assert_eq!(
-        verify(&desk, number).await?,
+        answer,
         json!({
-            "state": "open", "mergeable": "yes", "head_sha": head.as_str(), "base": "main",
+            "number": number, "title": "Change of topic", "author": repo.owner.login,
+            "html_url": url, "body": "made by the set-up",
+            "state": "open", "mergeable": "yes", "head_branch": "topic",
+            "head_sha": head.as_str(), "base_branch": "main",
             "checks": {"required": 0, "passed": 0, "failed": 0, "pending": 0},
             "approvals": {"required": 0, "given": 0, "changes_requested": 0},
-            "draft": false, "conflicts": false, "behind": false,
-            "test_plan": {"total": 0, "done": 0, "open": []},
-            "blockers": [], "can_merge": true,
+            "blockers": [], "can_merge": "yes",
             "next_steps": [step],
         })
     );
@@ -140,7 +160,7 @@ async fn required_checks_are_counted(cx: Cx) -> Result<()> {
     // What stops nothing is not passed over either.
     cx.lab.status(&repo, &head, "extra", "failure").await?;
     let answer = verify(&desk, number).await?;
-    assert_eq!(answer["can_merge"], true);
+    assert_eq!(answer["can_merge"], "yes");
     let steps = answer["next_steps"].to_string();
     assert!(steps.contains("not required fail"), "{steps}");
     assert_eq!(
@@ -310,7 +330,7 @@ async fn a_conflict_is_told(cx: Cx) -> Result<()> {
         .as_u64()
         .unwrap();
     let answer = verify(&desk, number).await?;
-    assert_eq!(answer["can_merge"], true, "{answer:#}");
+    assert_eq!(answer["can_merge"], "yes", "{answer:#}");
     Ok(())
 }
 
@@ -338,6 +358,133 @@ async fn an_empty_one_is_told(cx: Cx) -> Result<()> {
     let answer = verify(&desk, number).await?;
     assert_eq!(codes(&answer), ["empty"]);
     assert_eq!(answer["mergeable"], "no");
+    Ok(())
+}
+
+async fn a_commit_without_changes_can_be_merged(cx: Cx) -> Result<()> {
+    let owner = cx.lab.user("owner").await?;
+    let mut history = Import::new();
+    history
+        .commit("main", "first", &[("README.md", b"one\n")])
+        .branch("topic")
+        .commit("topic", "nothing", &[]);
+    let repo = cx.lab.repo_from(&owner, &history).await?;
+    let desk = Desk::new(&cx, &owner, &repo);
+    let number = cx.lab.pr(&repo, "topic", "main", "Nothing").await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["can_merge"], "yes", "{answer:#}");
+    let merge = json!({"index": number, "head_sha": answer["head_sha"]});
+    assert_eq!(desk.call("pr_merge", merge).await?["merged"], true);
+    Ok(())
+}
+
+async fn a_draft_does_not_hide_its_conflict(cx: Cx) -> Result<()> {
+    if !cx.backend.is_github() {
+        return Err(Skip::new("the flag of Gitea and Forgejo is \"no\" for every draft").into());
+    }
+    let (desk, repo) = desk::start(&cx).await?;
+    let files: &[(&str, &[u8])] = &[("README.md", b"topic\n")];
+    cx.lab.write_new(&repo, "topic", "main", files).await?;
+    let args = json!({"title": "Not yet", "head": "topic", "draft": true});
+    let number = desk.call("pr_create", args).await?["number"].as_u64();
+    let files: &[(&str, &[u8])] = &[("README.md", b"main\n")];
+    cx.lab.write(&repo, "main", files).await?;
+    let answer = verify(&desk, number.unwrap()).await?;
+    assert_eq!(codes(&answer), ["draft", "conflict"], "{answer:#}");
+    assert_eq!(answer["conflicts"], true);
+    Ok(())
+}
+
+async fn a_style_that_is_allowed_is_advised(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    cx.lab.edit_repo(&repo, &desk::squash_only()).await?;
+    let answer = verify(&desk, number).await?;
+    let step = answer["next_steps"][0].as_str().unwrap();
+    let advice = format!("pr_merge, index {number}, style squash, head_sha");
+    assert!(step.contains(&advice), "{step}");
+    let merge = json!({"index": number, "head_sha": answer["head_sha"], "style": "squash"});
+    let merged = desk.call("pr_merge", merge).await?;
+    assert_eq!(merged["style"], "squash");
+    Ok(())
+}
+
+async fn a_style_that_a_ruleset_allows_is_advised(cx: Cx) -> Result<()> {
+    if !cx.backend.is_github() {
+        return Err(Skip::new("only GitHub's rulesets limit merge methods").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"enable_push": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let rebase = ["rebase"];
+    cx.lab.limit_merge_methods(&repo, "main", &rebase).await?;
+    let answer = verify(&desk, number).await?;
+    let step = answer["next_steps"][0].as_str().unwrap();
+    assert!(step.contains("style rebase"), "{step}");
+    let error = desk
+        .refused("pr_merge", json!({"index": number, "style": "merge"}))
+        .await;
+    let hint = error.hint.unwrap();
+    assert!(hint.ends_with("allowed here: `rebase`"), "{hint}");
+    let merged = desk.call("pr_merge", json!({"index": number})).await?;
+    assert_eq!(merged["style"], "rebase");
+    Ok(())
+}
+
+/// A workflow that was cancelled and started again on one head has two check suites
+async fn a_check_that_ran_twice_counts_once(cx: Cx) -> Result<()> {
+    if !cx.backend.is_github() {
+        return Err(Skip::new("only GitHub has check runs").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    // A rule that is not met keeps GitHub's own summary from deciding.
+    let rule = json!({
+        "enable_status_check": true, "status_check_contexts": ["build"], "required_approvals": 1,
+    });
+    cx.lab.protect(&repo, "main", rule).await?;
+    let head = cx.lab.head(&repo, "topic").await?;
+    for result in ["cancelled", "success"] {
+        let job = json!({"name": "build", "context": "build", "result": result});
+        let run = json!({"branch": "topic", "sha": head.as_str(), "jobs": [job]});
+        cx.lab.run(&repo, &run).await?;
+    }
+    let args = json!({"index": number, "wait_seconds": 20});
+    let ci = desk.call("workflow_run_status", args).await?;
+    assert_eq!(ci["state"], "success", "{ci:#}");
+    assert_eq!(ci["commit_sha"], head.as_str());
+    let answer = verify(&desk, number).await?;
+    assert_eq!(codes(&answer), ["approvals"], "{answer:#}");
+    assert_eq!(answer["checks"]["failed"], 0, "{answer:#}");
+    Ok(())
+}
+
+async fn requested_changes_without_write_access_block_nothing(cx: Cx) -> Result<()> {
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"required_approvals": 1, "block_on_rejected_reviews": true});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let (writer, reader) = (cx.lab.user("writer").await?, cx.lab.user("reader").await?);
+    cx.lab.collaborator(&repo, &writer, "write").await?;
+    cx.lab.collaborator(&repo, &reader, "read").await?;
+    cx.lab.review(&repo, number, &writer, "APPROVED").await?;
+    let no = "REQUEST_CHANGES";
+    cx.lab.review(&repo, number, &reader, no).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer["can_merge"], "yes", "{answer:#}");
+    let merge = json!({"index": number});
+    assert_eq!(desk.call("pr_merge", merge).await?["merged"], true);
+    Ok(())
+}
+
+async fn a_long_body_is_cut(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let files: &[(&str, &[u8])] = &[("a", b"a")];
+    cx.lab.write_new(&repo, "topic", "main", files).await?;
+    let body = "ä".repeat(3_000) + "\n- [ ] last";
+    let args = json!({"title": "T", "head": "topic", "body": body});
+    let number = desk.call("pr_create", args).await?["number"].as_u64();
+    let answer = verify(&desk, number.unwrap()).await?;
+    let told = answer["body"].as_str().unwrap();
+    assert_eq!(told.chars().count(), 2_000);
+    assert_eq!(answer["test_plan"]["open"], json!(["last"]));
     Ok(())
 }
 
@@ -419,7 +566,34 @@ async fn a_signature_that_nobody_can_make_is_told(cx: Cx) -> Result<()> {
     assert_eq!(codes(&answer), ["signing"], "{answer:#}");
     let error = desk.refused("pr_merge", json!({"index": number})).await;
     assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
-    assert!(error.message.contains("wont sign"), "{error:?}");
+    let words = if cx.backend.is_forgejo() {
+        "won't sign"
+    } else {
+        "wont sign"
+    };
+    assert!(error.message.contains(words), "{error:?}");
+    Ok(())
+}
+
+async fn a_scheduled_merge_is_told(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub schedules by another API").into());
+    }
+    let (desk, repo, number) = start(&cx).await?;
+    let rule = json!({"enable_status_check": true, "status_check_contexts": ["ci"]});
+    cx.lab.protect(&repo, "main", rule).await?;
+    let answer = verify(&desk, number).await?;
+    assert_eq!(answer.get("notes"), None, "{answer:#}");
+    let opts = MergeOpts {
+        when_checks_succeed: true,
+        ..MergeOpts::default()
+    };
+    cx.forge(&repo.owner)
+        .merge_pr(&repo.id, number, &opts)
+        .await?;
+    let answer = verify(&desk, number).await?;
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("is scheduled by"), "{answer:#}");
     Ok(())
 }
 
@@ -503,7 +677,13 @@ async fn what_a_writer_may_not_read_is_doubted(cx: Cx) -> Result<()> {
     let desk = Desk::new(&cx, &writer, &repo);
     let answer = verify(&desk, number).await?;
     assert_eq!(answer["behind"], true);
-    assert_eq!(codes(&answer), ["behind"], "{answer:#}");
+    // GitHub says by itself that the head is behind; of the others only a merge tells.
+    if cx.backend.is_github() {
+        assert_eq!(codes(&answer), ["behind"], "{answer:#}");
+    } else {
+        assert_eq!(answer["can_merge"], "unknown");
+        assert_eq!(unknown(&answer), ["behind"], "{answer:#}");
+    }
     assert_eq!(answer["partial"], true);
     let error = desk.refused("pr_merge", json!({"index": number})).await;
     assert_eq!(error.code, ErrorCode::NotMergeable, "{error:?}");
@@ -511,15 +691,18 @@ async fn what_a_writer_may_not_read_is_doubted(cx: Cx) -> Result<()> {
     cx.lab.unprotect(&repo, "main").await?;
     cx.lab.protect(&repo, "main", rule(false)).await?;
     let answer = verify(&desk, number).await?;
-    // GitHub says by itself that nothing is in the way; of the others only a merge tells.
+    assert_eq!(codes(&answer), [""; 0], "{answer:#}");
     if cx.backend.is_github() {
-        assert_eq!(codes(&answer), [""; 0]);
+        assert_eq!(answer["can_merge"], "yes");
     } else {
-        assert_eq!(codes(&answer), ["behind"], "{answer:#}");
-        assert!(message(&answer, "behind").ends_with("cannot be read"));
+        assert_eq!(unknown(&answer), ["behind"], "{answer:#}");
+        let said = answer["unknown"][0]["message"].as_str().unwrap();
+        assert!(said.ends_with("cannot be read"), "{said}");
         let steps = answer["next_steps"].to_string();
         assert!(steps.contains("pr_merge"), "{steps}");
     }
+    let owner = Desk::new(&cx, &repo.owner, &repo);
+    assert_eq!(verify(&owner, number).await?["can_merge"], "yes");
     let merge = json!({"index": number, "head_sha": answer["head_sha"]});
     assert_eq!(desk.call("pr_merge", merge).await?["merged"], true);
     Ok(())
@@ -595,7 +778,7 @@ async fn the_test_plan_is_read(cx: Cx) -> Result<()> {
     let answer = verify(&desk, number).await?;
     let plan = json!({"total": 3, "done": 1, "open": ["runs", "twice"]});
     assert_eq!(answer["test_plan"], plan);
-    assert_eq!(answer["can_merge"], true);
+    assert_eq!(answer["can_merge"], "yes");
     let steps = answer["next_steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2, "{steps:?}");
     assert!(
@@ -636,7 +819,9 @@ async fn waiting_is_told(cx: Cx) -> Result<()> {
         return Ok(());
     }
     assert_eq!(answer["mergeable"], "checking");
-    assert_eq!(codes(&answer), ["checking"]);
+    assert_eq!(answer["can_merge"], "unknown");
+    assert_eq!(codes(&answer), [""; 0]);
+    assert_eq!(unknown(&answer), ["checking"]);
     assert!(
         answer["next_steps"][0]
             .as_str()

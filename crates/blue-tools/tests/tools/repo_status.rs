@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blue_testkit::{Cx, Result};
+use blue_testkit::{Cx, Result, Skip};
 use blue_tools::ErrorCode;
 use serde_json::{Value, json};
 
@@ -23,6 +23,8 @@ blue_testkit::on_every_forge![
     who_may_not_push_is_sent_to_a_branch,
     a_branch_that_takes_no_push_is_not_committed_to,
     pull_requests_may_be_switched_off,
+    a_mirror_is_named_and_not_committed_to,
+    pull_requests_that_a_team_may_not_read_are_named,
     it_takes_one_round_of_few_requests,
     one_failure_fails_the_whole,
     it_does_what_every_tool_owes,
@@ -37,18 +39,19 @@ async fn a_free_repository_is_worked_on_directly(cx: Cx) -> Result<()> {
     assert_eq!(
         answer,
         json!({
+            "host": desk.host(), "owner": desk.owner, "name": desk.name,
             "default_branch": "main",
             "branches": [
                 {"name": "main", "sha": main.as_str()}, {"name": "topic", "sha": topic.as_str()},
             ],
             "open_prs": [{
                 "number": number, "title": "Change of topic",
-                "head_branch": "topic", "base_branch": "main",
+                "head_branch": "topic",
             }],
             "protection": {"protected": false},
             "workflow": "trunk",
             "reason": "`main` is not protected",
-            "next_steps": ["Commit to `main` with file_write_branch"],
+            "next_steps": ["Commit with file_write_branch, branch \"main\" if the user wants a push to the default branch, else a new one"],
         })
     );
     Ok(())
@@ -148,7 +151,8 @@ async fn an_empty_repository_says_what_to_do(cx: Cx) -> Result<()> {
         assert_eq!(
             answer,
             json!({
-                "default_branch": "main", "branches": [], "open_prs": [],
+                "host": desk.host(), "owner": desk.owner, "name": desk.name,
+            "default_branch": "main", "branches": [], "open_prs": [],
                 "protection": {"protected": false}, "workflow": "trunk", "empty": true,
                 "reason": "`main` is not protected",
                 "next_steps": ["The repository is empty: file_write_branch makes its first commit"],
@@ -242,6 +246,45 @@ async fn pull_requests_may_be_switched_off(cx: Cx) -> Result<()> {
     let answer = desk.call("repo_status", json!({})).await?;
     assert_eq!(answer["open_prs"], json!([]));
     assert_eq!(answer["workflow"], "trunk");
+    Ok(())
+}
+
+async fn a_mirror_is_named_and_not_committed_to(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no mirrors").into());
+    }
+    let (_, source) = desk::start(&cx).await?;
+    let repo = cx.lab.mirror(&source).await?;
+    let desk = Desk::new(&cx, &repo.owner, &repo);
+    let answer = desk.call("repo_status", json!({})).await?;
+    assert_eq!(answer["mirror"], true, "{answer:#}");
+    assert_eq!(answer.get("next_steps"), None, "{answer:#}");
+    assert!(answer["reason"].as_str().unwrap().contains("mirror"));
+    let write = json!({"branch": "main", "path": "a.txt", "content": "a"});
+    let error = desk.refused("file_write_branch", write).await;
+    assert_eq!(error.code, ErrorCode::Forbidden, "{error:?}");
+    let hint = error.hint.unwrap();
+    assert!(hint.contains("make the change there"), "{hint}");
+    Ok(())
+}
+
+async fn pull_requests_that_a_team_may_not_read_are_named(cx: Cx) -> Result<()> {
+    if cx.backend.is_github() {
+        return Err(Skip::new("GitHub has no rights by unit").into());
+    }
+    let owner = cx.lab.user("owner").await?;
+    let coder = cx.lab.user("coder").await?;
+    let repo = cx.lab.repo_of_coders(&owner, &coder).await?;
+    cx.lab.branch(&repo, "topic", "main").await?;
+    let desk = Desk::new(&cx, &coder, &repo);
+    let answer = desk.call("repo_status", json!({})).await?;
+    assert_eq!(answer["open_prs"], json!([]));
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("pull requests"), "{answer:#}");
+    let gone = desk
+        .call("branch_delete", json!({"branch": "topic"}))
+        .await?;
+    assert!(gone["message"].as_str().unwrap().starts_with("deleted"));
     Ok(())
 }
 

@@ -94,7 +94,7 @@ impl Counted {
         let number = made["pr_number"].as_u64().unwrap();
         self.settled(cx, number).await?;
         let verdict = self.call("pr_verify", json!({"index": number})).await?;
-        assert_eq!(verdict["can_merge"], true, "{verdict:#}");
+        assert_eq!(verdict["can_merge"], "yes", "{verdict:#}");
         let merge = json!({"index": number, "head_sha": verdict["head_sha"]});
         let merged = self.call("pr_merge", merge).await?;
         assert_eq!(merged["merged"], true);
@@ -281,7 +281,7 @@ async fn a_pull_request_that_changed_meanwhile_is_looked_at(cx: Cx) -> Result<()
     assert!(hint.contains(moved.as_str()), "{hint}");
 
     let verdict = desk.call("pr_verify", json!({"index": number})).await?;
-    assert_eq!(verdict["can_merge"], true, "{verdict:#}");
+    assert_eq!(verdict["can_merge"], "yes", "{verdict:#}");
     let merge = json!({"index": number, "head_sha": verdict["head_sha"]});
     let other = Desk::new(&cx, &repo.owner, &repo);
     let theirs = other.call("pr_merge", merge.clone()).await?;

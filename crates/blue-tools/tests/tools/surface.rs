@@ -1,10 +1,13 @@
 //! What clients see of all tools together
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use blue_core::forge::allow::Allow;
+use blue_core::forge::{
+    allow::Allow,
+    open::{Ask, OpenError, Opened},
+};
 use blue_testkit::{Cx, Result};
-use blue_tools::{AnyTool, Effect, ErrorCode, tools};
+use blue_tools::{AnyTool, Effect, ErrorCode, Opener, tools};
 use serde_json::{Value, json};
 
 use crate::desk::{self, Desk};
@@ -35,6 +38,8 @@ const WHOLE: usize = 16 << 10;
 blue_testkit::on_every_forge![
     reading_only_refuses_every_other_tool,
     what_is_not_allowed_is_refused_by_every_tool,
+    the_answer_of_every_write_names_the_repository,
+    notes_of_a_call_are_in_its_answer_and_in_its_error,
 ];
 
 fn visible(tool: &dyn AnyTool) -> Value {
@@ -341,5 +346,73 @@ async fn what_is_not_allowed_is_refused_by_every_tool(cx: Cx) -> Result<()> {
         assert!(error.message.contains(repo.id.owner()), "{error:?}");
         assert!(error.hint.unwrap().contains("--allow"));
     }
+    Ok(())
+}
+
+async fn the_answer_of_every_write_names_the_repository(cx: Cx) -> Result<()> {
+    let (desk, repo) = desk::start(&cx).await?;
+    let sha = |answer: &Value| answer["files"][0]["sha"].clone();
+    let mut named = Vec::new();
+    let mut call = async |tool: &'static str, args: Value| -> Result<Value> {
+        let answer = desk.call(tool, args).await?;
+        assert_eq!(
+            answer["repository"],
+            repo.id.to_string(),
+            "{tool}: {answer:#}"
+        );
+        named.push(tool);
+        Ok(answer)
+    };
+    let write = json!({"branch": "topic", "path": "a.txt", "content": "a", "message": "Add a"});
+    call("file_write_branch", write).await?;
+    let pr = json!({"head": "topic", "title": "Add a"});
+    let pr = call("pr_create", pr).await?;
+    call("pr_merge", json!({"index": pr["pr_number"]})).await?;
+    call("branch_delete", json!({"branch": "topic"})).await?;
+    call("tag_create", json!({"tag": "v1", "target": "main"})).await?;
+    let other = json!({"branch": "main", "path": "b.txt", "content": "b", "message": "Add b"});
+    let other = call("file_write_branch", other).await?;
+    let read = desk.call("file_read", json!({"path": "b.txt"})).await?;
+    assert_eq!(read.get("repository"), None, "a read costs no more bytes");
+    assert_eq!(sha(&other), read["sha"]);
+    let gone = json!({"branch": "main", "path": "b.txt", "sha": read["sha"], "message": "No b"});
+    call("file_delete", gone).await?;
+    for tool in tools::ALL {
+        let writes = tool.effect() != Effect::Read;
+        assert_eq!(named.contains(&tool.name()), writes, "{}", tool.name());
+    }
+    Ok(())
+}
+
+/// Opens repositories, and notices something each time
+#[derive(Debug)]
+struct Noticing(Arc<dyn Opener>);
+
+#[async_trait::async_trait]
+impl Opener for Noticing {
+    async fn open(&self, ask: &Ask) -> Result<Opened, OpenError> {
+        let mut opened = self.0.open(ask).await?;
+        opened.notices.push("it was seen".to_owned());
+        Ok(opened)
+    }
+}
+
+async fn notes_of_a_call_are_in_its_answer_and_in_its_error(cx: Cx) -> Result<()> {
+    let (desk, _) = desk::start(&cx).await?;
+    let plain = desk.call("branch_list", json!({})).await?;
+    assert_eq!(plain.get("notes"), None);
+    let desk = desk.opening_with(|opener| Arc::new(Noticing(opener)));
+    let noted = json!(["it was seen"]);
+    for _ in 0..2 {
+        let answer = desk.call("branch_list", json!({})).await?;
+        assert_eq!(
+            answer["notes"], noted,
+            "one call does not inherit from another"
+        );
+    }
+    let error = desk.refused("file_read", json!({"path": "gone"})).await;
+    assert_eq!(error.json()["notes"], noted);
+    let typed = desk.typed("branch_list", &[]).await?;
+    assert_eq!((&typed.json["notes"], typed.notes.len()), (&noted, 1));
     Ok(())
 }

@@ -29,7 +29,10 @@ async fn a_branch_is_tagged(cx: Cx) -> Result<()> {
         .await?;
     let url = answer["html_url"].as_str().unwrap();
     assert!(url.starts_with("http") && url.ends_with("v1.0"), "{url}");
-    let expected = json!({"tag": "v1.0", "commit_sha": head.as_str(), "html_url": url});
+    let expected = json!({
+        "tag": "v1.0", "commit_sha": head.as_str(), "html_url": url,
+        "repository": repo.id.to_string(),
+    });
     assert_eq!(answer, expected);
     Ok(())
 }

@@ -48,7 +48,10 @@ impl Call {
     pub(crate) fn logs(&self) -> Unasked {
         match self {
             Self::Command(Command::Broker(args)) if args.serves() => Unasked::Service,
-            Self::Command(Command::Mcp(_)) => Unasked::Warnings,
+            // Answers of the sandbox say that its log has the reason.
+            Self::Command(Command::Mcp(_) | Command::Sandbox(_) | Command::Up(_)) => {
+                Unasked::Warnings
+            }
             _ => Unasked::Nothing,
         }
     }

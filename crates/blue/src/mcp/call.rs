@@ -2,7 +2,9 @@
 
 use std::{fmt::Write as _, pin::pin};
 
+use blue_core::load::{HeavyRequest, UserLoad};
 use blue_tools::{AnyTool, Cx, ErrorCode, Progress, ToolError, reply};
+use http::request::Parts;
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken},
@@ -40,7 +42,7 @@ pub(super) async fn run(
         peer: &context.peer,
         last: f64::NEG_INFINITY,
     };
-    let mut called = pin!(tool.call_json(&cx, args));
+    let mut called = pin!(admitted(tool, &cx, args, context));
     let work = async {
         let outcome = loop {
             tokio::select! {
@@ -60,13 +62,40 @@ pub(super) async fn run(
         }
         outcome = work => outcome,
     };
-    for notice in cx.take_notices() {
-        tracing::warn!("{notice}");
-    }
     Ok(match outcome {
-        Ok(answer) => succeeded(answer),
-        Err(error) => failed(&error),
+        Ok(answer) => {
+            let notes = answer.get("notes").and_then(Value::as_array);
+            let notes = notes.into_iter().flatten().filter_map(Value::as_str);
+            notes.for_each(|note| tracing::warn!("{note}"));
+            succeeded(answer)
+        }
+        Err(error) => {
+            let notes = error.notes.iter();
+            notes.for_each(|note| tracing::warn!("{note}"));
+            failed(&error)
+        }
     })
+}
+
+/// Runs a tool as soon as its user may have one more call; one that waits too long is refused
+///
+/// Only servers for several clients limit calls. Each message of a batch is a call of its own.
+async fn admitted(
+    tool: &'static dyn AnyTool,
+    cx: &Cx,
+    args: Map<String, Value>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Map<String, Value>, ToolError> {
+    let beside = context
+        .extensions
+        .get::<Parts>()
+        .map(|parts| &parts.extensions);
+    let Some(user) = beside.and_then(|beside| beside.get::<UserLoad>()) else {
+        return tool.call_json(cx, args).await;
+    };
+    let request = beside.and_then(|beside| beside.get::<HeavyRequest>());
+    let call = user.call(request.cloned()).await?;
+    call.run(tool.call_json(cx, args)).await
 }
 
 /// Passes on how far a call has come
@@ -104,7 +133,7 @@ impl Teller<'_> {
 fn succeeded(answer: Map<String, Value>) -> CallToolResult {
     let value = Value::Object(answer);
     let size = reply::bytes(&value);
-    if size > reply::MAX_BYTES {
+    if size > reply::MAX_ANSWER_BYTES {
         let message = format!("the answer has {size} bytes, too many to be sent");
         return failed(&ToolError::new(ErrorCode::TooLarge, message));
     }

@@ -13,6 +13,8 @@ mod toolbox;
 
 use std::sync::Arc;
 
+use axum::Extension;
+use blue_core::load::{Load, LoadLimits};
 use blue_tools::{Cx, ToolError};
 use http::request::Parts;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +22,12 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use server::Server;
 pub(crate) use toolbox::{Choice, Toolbox};
 
+/// Most calls that run at once where all clients are those of one user
+const MAX_CALLS: usize = 64;
+
 /// The tools over HTTP; `caller` tells from each request whose forge token it works with
+///
+/// All clients count as one user.
 pub(crate) fn service(
     tools: Toolbox,
     caller: impl Fn(&Parts) -> Result<Cx, ToolError> + Send + Sync + 'static,
@@ -28,5 +35,12 @@ pub(crate) fn service(
     stop: CancellationToken,
 ) -> axum::Router {
     let caller = move |parts: Option<&Parts>| caller(parts.expect("a request over HTTP has parts"));
-    door::http::router(Server::new(tools, Arc::new(caller)), guard, stop)
+    let load = Load::new(LoadLimits {
+        calls: MAX_CALLS,
+        calls_per_user: MAX_CALLS,
+        requests_per_user: 2 * MAX_CALLS,
+        ..LoadLimits::default()
+    });
+    let server = Server::new(tools, Arc::new(caller));
+    door::http::router(server, guard, stop).layer(Extension(load.user("owner")))
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use blue_core::text;
-use blue_tools::{AnyTool, Effect, ErrorCode, ToolError, tools::plain};
+use blue_tools::{AnyTool, Effect, ErrorCode, ToolError, nearest, tools::plain};
 use rmcp::model::{Tool, ToolAnnotations};
 
 /// What was asked for on the command line
@@ -122,7 +122,10 @@ impl Toolbox {
             "pr_merge (with head_sha)",
             "branch_delete",
         ]);
-        let trunk = there(&["file_write_branch (default branch)", "workflow_run_status"]);
+        let trunk = there(&[
+            "file_write_branch (default branch, if the user wants that)",
+            "workflow_run_status",
+        ]);
         if feature.contains("file_write_branch") {
             let _ = write!(text, " feature-branch: {feature}. trunk: {trunk}.");
         }
@@ -158,18 +161,6 @@ fn known(flag: &str, what: &str, words: &[String], real: &BTreeSet<&str>) -> Res
         return Err(ToolError::new(ErrorCode::Usage, message).with_hint(hint));
     }
     Ok(())
-}
-
-/// The one that was probably meant
-fn nearest<'a>(word: &str, real: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // To compare is slow, and nothing real is long.
-    if word.len() > 100 {
-        return None;
-    }
-    let word = word.replace('-', "_").to_lowercase();
-    let near = real.map(|name| (strsim::jaro_winkler(&word, name), name));
-    let best = near.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.75).then_some(best.1)
 }
 
 fn describe(tool: &'static dyn AnyTool) -> Tool {

@@ -110,14 +110,19 @@ pub(crate) fn folded(text: &str, room: usize) -> Vec<String> {
 fn columns(head: &[String], rows: &[Vec<Cell>], look: Look) -> String {
     let head: Vec<Cell> = head.iter().map(|h| Cell::new(h, Style::Dim)).collect();
     let mut widths = Vec::new();
+    let mut least = Vec::new();
     for row in std::iter::once(&head).chain(rows) {
         widths.resize(widths.len().max(row.len()), 0);
-        for (width, cell) in widths.iter_mut().zip(row) {
+        least.resize(widths.len(), NARROWEST);
+        for ((width, least), cell) in widths.iter_mut().zip(&mut least).zip(row) {
             *width = cell.text.width().max(*width);
+            if cell.whole {
+                *least = cell.text.width().max(*least);
+            }
         }
     }
     if let Some(width) = look.width {
-        squeeze(&mut widths, width);
+        squeeze(&mut widths, &least, width);
     }
     let lines = std::iter::once(&head).chain(rows).map(|row| {
         let mut line = String::new();
@@ -126,14 +131,14 @@ fn columns(head: &[String], rows: &[Vec<Cell>], look: Look) -> String {
                 text: cut(&cell.text, *width),
                 ..cell.clone()
             };
-            let last = row[at + 1..].iter().all(|cell| cell.text.is_empty());
-            let gap = if last {
+            let ends_here = row[at + 1..].iter().all(|cell| cell.text.is_empty());
+            let gap = if ends_here {
                 0
             } else {
                 width - cell.text.width() + GAP
             };
             let _ = write!(line, "{}{}", look.cell(&cell), " ".repeat(gap));
-            if last {
+            if ends_here {
                 break;
             }
         }
@@ -142,17 +147,18 @@ fn columns(head: &[String], rows: &[Vec<Cell>], look: Look) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Take from the widest columns until all fit, as far as that goes
-fn squeeze(widths: &mut [usize], room: usize) {
+/// Take from the widest columns until all fit, as far as that goes; none gets narrower than its least
+fn squeeze(widths: &mut [usize], least: &[usize], room: usize) {
     let gaps = GAP * widths.len().saturating_sub(1);
     let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
     while over > 0 {
-        let Some(widest) = widths.iter_mut().max_by_key(|width| **width) else {
+        let can_shrink = widths
+            .iter_mut()
+            .zip(least)
+            .filter(|(width, least)| **width > **least);
+        let Some((widest, _)) = can_shrink.max_by_key(|(width, _)| **width) else {
             return;
         };
-        if *widest <= NARROWEST {
-            return;
-        }
         *widest -= 1;
         over -= 1;
     }
@@ -207,6 +213,26 @@ mod tests {
                 ..Look::default()
             },
         )
+    }
+
+    #[test]
+    fn a_cell_that_must_stay_whole_is_not_cut_in_a_narrow_terminal() {
+        let token = "0123456789abcdef0123456789abcdef01234567";
+        let mut page = Page::default();
+        let row = vec![
+            Cell::from("alice"),
+            Cell::from("a-long-password-of-alice"),
+            Cell::from(token).whole(),
+        ];
+        page.table(&["User", "Password", "Token"], vec![row]);
+        for width in [40, 60, 70, 100] {
+            let look = Look {
+                width: Some(width),
+                ..Look::default()
+            };
+            let text = laid_out(&page, look);
+            assert!(text.contains(token), "{width}: {text}");
+        }
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Screen {
 
     /// Print what a tool found, and what could be done next
     pub(crate) fn answer(self, answer: &Answer, mut known: Known) -> io::Result<()> {
+        self.notes(&answer.notes)?;
         if self.json {
             return out(&json_line(&answer.json)?);
         }
@@ -140,6 +141,7 @@ impl Screen {
 
     /// Print a failure
     pub(crate) fn fail(self, error: &ToolError) -> io::Result<()> {
+        self.notes(&error.notes)?;
         if self.json {
             out(&json_line(&serde_json::json!({ "error": error.json() }))?)
         } else {

@@ -12,6 +12,8 @@ const FOLLOW: &[(&str, &str)] = &[("index", "index"), ("head", "branch")];
 const ABOUT: &[&str] = &["index", "branch", "head", "sha", "run_id"];
 /// Options without which another call would be about something else
 const CARRY: &[(&str, &str)] = &[("rev", "rev"), ("rev", "branch")];
+/// What has a place, and the option that says it otherwise
+const INSTEAD: &[(&str, &str)] = &[("path", "gone")];
 
 /// What is known about the call that advice follows, so that it need not be typed again
 #[derive(Debug, Clone, Default)]
@@ -56,9 +58,16 @@ impl Known {
         let command = tool.command();
         let is_said =
             |id: &str| ABOUT.contains(&id) && given.iter().any(|g| ABOUT.contains(&&*g.0));
+        let is_elsewhere = |id: &str| {
+            let mut pairs = INSTEAD.iter();
+            pairs.any(|(placed, other)| *placed == id && given.iter().any(|g| g.0 == *other))
+        };
         let value = |id: &str| match given.iter().find(|g| g.0 == id) {
             Some((_, value)) => Some(value),
-            None => self.values.get(id).filter(|_| !is_said(id)),
+            None => self
+                .values
+                .get(id)
+                .filter(|_| !is_said(id) && !is_elsewhere(id)),
         };
         let mut words: Vec<String> = command
             .get_positionals()
@@ -87,8 +96,8 @@ impl Known {
     pub(crate) fn reword(&self, tool: &dyn AnyTool, error: ToolError) -> ToolError {
         // The causes are said here: reworded, they would no longer be seen to say the same.
         let message = typed(&error.chain().join(": "), self);
-        let mut said = ToolError::new(error.code, message);
-        said.hint = error.hint.map(|hint| {
+        let mut said = ToolError::new(error.code, message).with_notes(error.notes.clone());
+        said.hint = error.typed_hint.or(error.hint).map(|hint| {
             let mut hint = typed(&hint, self)
                 .replace("`owner` and `name`", "`-R OWNER/NAME`")
                 .replace("the `host`", "the host, `-R HOST/OWNER/NAME`");

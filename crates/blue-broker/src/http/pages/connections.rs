@@ -5,8 +5,11 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use url::Url;
 
-use super::{day, plain};
-use crate::{http::page, rng::Rng};
+use super::{
+    consent::{Known, can},
+    day, plain,
+};
+use crate::http::{PageFrame, page};
 
 /// A client that a person is connected to
 #[derive(Debug, Clone)]
@@ -14,7 +17,7 @@ pub(crate) struct Connection {
     pub(crate) client_id: String,
     /// As it calls itself
     pub(crate) name: String,
-    pub(crate) scopes: String,
+    pub(crate) known: Known,
     pub(crate) since: Timestamp,
     pub(crate) last_used: Timestamp,
     /// How many times they said yes and did not take it back
@@ -28,12 +31,14 @@ pub(crate) struct ConnectionsPage<'a> {
     /// Where the grant at the forge itself is taken back
     pub(crate) settings: &'a Url,
     pub(crate) must_reconnect: bool,
+    /// What the forge lets every app do
+    pub(crate) scopes: &'a [String],
     pub(crate) connections: &'a [Connection],
     pub(crate) token: &'a str,
 }
 
 impl ConnectionsPage<'_> {
-    pub(crate) fn show(&self, rng: &dyn Rng) -> Response {
+    pub(crate) fn show(&self, frame: &PageFrame<'_>) -> Response {
         let body = html! {
             p.small {
                 "Signed in as " strong { (self.login) } " at " (self.forge)
@@ -54,6 +59,8 @@ impl ConnectionsPage<'_> {
                     @let name = plain(&one.name);
                     h2 { bdi { (name) } }
                     dl {
+                        dt { "App" }
+                        dd { (one.known.short()) }
                         dt { "Connected" }
                         dd {
                             (day(one.since))
@@ -61,8 +68,8 @@ impl ConnectionsPage<'_> {
                         }
                         dt { "Last used" }
                         dd { (day(one.last_used)) }
-                        dt { "Scopes" }
-                        dd { code { (one.scopes) } }
+                        dt { "Can" }
+                        dd { (can(self.scopes)) }
                         dt { "Id" }
                         dd { code { (one.client_id) } }
                     }
@@ -83,7 +90,7 @@ impl ConnectionsPage<'_> {
                 "; that ends every app at once."
             }
         };
-        page(rng, StatusCode::OK, "Your connections", &body)
+        page(frame, StatusCode::OK, "Your connections", &body)
     }
 
     /// Who hears the page instead of seeing it is told which of the buttons this is
@@ -111,8 +118,8 @@ impl ConnectionsPage<'_> {
     }
 }
 
-/// For somebody who is not signed in
-pub(crate) fn signed_out(rng: &dyn Rng, forge: &str) -> Response {
+/// The page for a user who is not signed in
+pub(crate) fn signed_out(frame: &PageFrame<'_>, forge: &str) -> Response {
     let body = html! {
         h1 { "Your connections" }
         p { "See which apps use your account at " (forge) ", and disconnect them." }
@@ -120,5 +127,5 @@ pub(crate) fn signed_out(rng: &dyn Rng, forge: &str) -> Response {
             button.main type="submit" name="do" value="sign-in" { "Sign in with " (forge) }
         }
     };
-    page(rng, StatusCode::OK, "Your connections", &body)
+    page(frame, StatusCode::OK, "Your connections", &body)
 }

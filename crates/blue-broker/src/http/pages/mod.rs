@@ -2,6 +2,7 @@
 
 pub(crate) mod connections;
 pub(crate) mod consent;
+pub(crate) mod home;
 pub(crate) mod onward;
 
 use blue_core::text::clean_line;

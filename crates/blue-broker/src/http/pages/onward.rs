@@ -7,7 +7,7 @@ use axum::{
 use maud::{Markup, html};
 use url::Url;
 
-use crate::{http::page_with_head, rng::Rng};
+use crate::http::{PageFrame, page_with_head};
 
 /// A page that goes on by itself
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Onward<'a> {
 }
 
 impl Onward<'_> {
-    pub(crate) fn show(&self, rng: &dyn Rng) -> Response {
+    pub(crate) fn show(&self, frame: &PageFrame<'_>) -> Response {
         let head = html! { meta http-equiv="refresh" content={ "0;url=" (self.to) }; };
         let body = html! {
             h1 { (self.title) }
@@ -32,7 +32,7 @@ impl Onward<'_> {
             p { a.main href=(self.to) rel="noreferrer" { (self.link) } }
         };
         secret(page_with_head(
-            rng,
+            frame,
             StatusCode::OK,
             self.title,
             &head,
@@ -42,14 +42,14 @@ impl Onward<'_> {
 }
 
 /// The forge's answer is being worked on, perhaps by another request of the same browser
-pub(crate) fn wait(rng: &dyn Rng) -> Response {
+pub(crate) fn wait(frame: &PageFrame<'_>) -> Response {
     let head = html! { meta http-equiv="refresh" content="2"; };
     let body = html! {
         h1 { "Finishing your sign-in…" }
         p { "If nothing happens within a minute, close this page and start again in your app." }
     };
     secret(page_with_head(
-        rng,
+        frame,
         StatusCode::OK,
         "Finishing your sign-in",
         &head,
@@ -58,9 +58,14 @@ pub(crate) fn wait(rng: &dyn Rng) -> Response {
 }
 
 /// Something to read, and nothing to do any more
-pub(crate) fn end(rng: &dyn Rng, status: StatusCode, title: &str, text: &Markup) -> Response {
+pub(crate) fn end(
+    frame: &PageFrame<'_>,
+    status: StatusCode,
+    title: &str,
+    text: &Markup,
+) -> Response {
     let body = html! { h1 { (title) } (text) };
-    secret(page_with_head(rng, status, title, &html! {}, &body))
+    secret(page_with_head(frame, status, title, &html! {}, &body))
 }
 
 /// Not even our own address may get out: it names the authorization

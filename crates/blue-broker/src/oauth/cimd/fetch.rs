@@ -60,7 +60,7 @@ pub(super) struct Fetched {
     pub(super) keep: Duration,
 }
 
-/// Why nothing came; for our log only
+/// Why nothing came; what [`FetchError::is_fault_of_client`] is shown to users, the rest only logged
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     #[error("the name could not be resolved: {0}")]
@@ -73,8 +73,10 @@ pub(super) enum FetchError {
     Setup(String),
     #[error("{0}")]
     Http(reqwest::Error),
-    #[error("it took too long")]
+    #[error("it took longer than five seconds")]
     Slow,
+    #[error("the answer was a redirect ({0})")]
+    Redirect(u16),
     #[error("the answer was {0}")]
     Status(u16),
     #[error("the answer is not JSON")]
@@ -88,8 +90,24 @@ impl FetchError {
     pub(super) fn is_answer(&self) -> bool {
         match self {
             Self::Status(status) => *status < 500,
-            Self::Kind | Self::Large | Self::Closed(_) => true,
+            Self::Redirect(_) | Self::Kind | Self::Large | Self::Closed(_) => true,
             Self::Name(_) | Self::Nowhere | Self::Setup(_) | Self::Http(_) | Self::Slow => false,
+        }
+    }
+}
+
+impl FetchError {
+    /// Whether the server of the document has to be mended before another try can succeed
+    ///
+    /// An address that is not public is not told apart from a name that does not resolve: the
+    /// difference would be a map of the network around the broker.
+    pub(super) fn is_fault_of_client(&self) -> bool {
+        match self {
+            Self::Status(status) => *status < 500,
+            Self::Redirect(_) | Self::Kind | Self::Large | Self::Slow => true,
+            Self::Name(_) | Self::Closed(_) | Self::Nowhere | Self::Setup(_) | Self::Http(_) => {
+                false
+            }
         }
     }
 }
@@ -157,8 +175,10 @@ impl Fetcher {
 
 async fn read(mut answer: Response) -> Result<Fetched, FetchError> {
     let status = answer.status().as_u16();
-    if status != 200 {
-        return Err(FetchError::Status(status));
+    match status {
+        200 => {}
+        300..400 => return Err(FetchError::Redirect(status)),
+        _ => return Err(FetchError::Status(status)),
     }
     let text = |name| answer.headers().get(name).and_then(|v| v.to_str().ok());
     let kind = text(header::CONTENT_TYPE).unwrap_or("").to_lowercase();

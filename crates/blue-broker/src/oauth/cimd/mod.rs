@@ -15,10 +15,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use fetch::FetchError;
 pub(crate) use fetch::Fetcher;
 
 use crate::{
     app::App,
+    limits::CountedAs,
     store::{AuthMethod, Client, ClientKind, StoreError, ms},
 };
 
@@ -37,10 +39,24 @@ pub(crate) enum MetadataError {
     // Says no more: the difference between the ways to fail would be a map of our network.
     #[error("the client's document could not be read")]
     Unreachable,
+    /// A public server answered, or let the time run out, and gave no document: trying again does
+    /// not help before the client's author has changed something
+    #[error("the client's document could not be read: {0}")]
+    NotServed(String),
     #[error("the client's document is not good: {0}")]
     Document(String),
     #[error("the client could not be looked up")]
     Store(#[from] StoreError),
+}
+
+impl From<FetchError> for MetadataError {
+    fn from(error: FetchError) -> Self {
+        if error.is_fault_of_client() {
+            Self::NotServed(error.to_string())
+        } else {
+            Self::Unreachable
+        }
+    }
 }
 
 /// The client that the document at `id` tells of
@@ -62,7 +78,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
         Some(row) if row.last_used_at.is_some() => &app.limits.known_documents,
         _ => &app.limits.documents,
     };
-    if limit.take(Some(host), now).is_err() {
+    if limit.take(Some(&CountedAs::host(host)), now).is_err() {
         return old().ok_or(MetadataError::Busy);
     }
     let fetched = match app.documents.fetch(&url).await {
@@ -71,11 +87,12 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
             tracing::info!(host, %error, "a client's document could not be read");
             // Whoever answers something else has taken the document back.
             let old = if error.is_answer() { None } else { old() };
-            return old.ok_or(MetadataError::Unreachable);
+            return old.ok_or_else(|| MetadataError::from(error));
         }
     };
     let claims = document::read(&app.config, id, &fetched.body)?;
-    let mut metadata = claims.metadata.clone();
+    // Links and the like are read by nothing.
+    let mut metadata = serde_json::Map::new();
     let until = now.checked_add(fetched.keep).unwrap_or(Timestamp::MAX);
     metadata.insert(UNTIL.to_owned(), ms(until).into());
     let client = Client {

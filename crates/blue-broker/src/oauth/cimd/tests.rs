@@ -20,7 +20,10 @@ use super::{
     MetadataError, address, document,
     fetch::{FetchError, Fetched, Fetcher, Resolver, keep},
 };
-use crate::config::{Config, Given};
+use crate::{
+    config::{Config, Given},
+    oauth::{clients::ClientError, trouble::Trouble},
+};
 
 const ID: &str = "https://client.example/metadata.json";
 
@@ -136,9 +139,67 @@ async fn a_redirect_is_not_followed() {
     let place = format!("http://127.0.0.1:{}/", inner.port().unwrap());
     for status in ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"] {
         let answer = http(&format!("{status}\r\nLocation: {place}"), "");
-        assert!(matches!(fetched(answer).await, Err(FetchError::Status(_))));
+        let error = fetched(answer).await;
+        assert!(matches!(error, Err(FetchError::Redirect(_))), "{error:?}");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+/// Status and text of the authorize page for a document that could not be read
+fn shown(error: FetchError) -> (u16, String) {
+    let error = ClientError::from(MetadataError::from(error));
+    let (status, _, what, _) = Trouble::from(error).explain();
+    (status.as_u16(), what)
+}
+
+#[tokio::test]
+async fn a_document_that_its_server_does_not_serve_is_a_bad_request() {
+    let json = "Content-Type: application/json";
+    let large = "x".repeat(6000);
+    for (answer, status, why) in [
+        (
+            http("302 Found\r\nLocation: https://a.example/", ""),
+            400,
+            "redirect",
+        ),
+        (
+            http(&format!("200 OK\r\n{json}"), &large),
+            400,
+            "larger than",
+        ),
+        (
+            http("200 OK\r\nContent-Type: text/html", "<p>"),
+            400,
+            "not JSON",
+        ),
+        (http(&format!("404 Not Found\r\n{json}"), "{}"), 400, "404"),
+        (http(&format!("410 Gone\r\n{json}"), "{}"), 400, "410"),
+        (http("500 Broken", ""), 503, ""),
+        (http("503 Busy", ""), 503, ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: app".to_vec(), 503, ""),
+    ] {
+        let (found, text) = shown(fetched(answer).await.unwrap_err());
+        assert_eq!(found, status, "{text}");
+        assert!(text.contains(why), "{text}");
+    }
+    let head = format!("HTTP/1.1 200 OK\r\n{json}\r\nContent-Length: 10\r\n\r\n{{");
+    let (url, _) = server(head.into_bytes(), Duration::from_secs(30)).await;
+    let slow = fetcher(&[&["127.0.0.1"]], |_| true).fetch(&url).await;
+    let (status, text) = shown(slow.unwrap_err());
+    assert_eq!(status, 400);
+    assert!(text.contains("took longer"), "{text}");
+}
+
+#[tokio::test]
+async fn an_address_inside_looks_like_a_name_that_does_not_resolve() {
+    let (url, _) = server(Vec::new(), Duration::ZERO).await;
+    let mut pages = Vec::new();
+    for resolved in [&["10.0.0.1"][..], &[]] {
+        let fetched = fetcher(&[resolved], address::is_public).fetch(&url).await;
+        pages.push(shown(fetched.unwrap_err()));
+    }
+    assert_eq!(pages[0], pages[1]);
+    assert_eq!(pages[0].0, 503);
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
     end(second).await;
     assert_eq!(left(&store).await, KEPT, "a code waits");
     let used = store.use_code(&hash, &third, &pair, &event(), at(11)).await;
-    assert_eq!(used.unwrap(), CodeUse::Issued);
+    assert_eq!(used.unwrap(), ISSUED);
     let person = store.user("u").await.unwrap().unwrap();
     let lease = store.lease(&person, "a", Duration::from_mins(1)).await;
     assert!(lease.unwrap().is_some());
@@ -62,7 +62,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
         .await;
     assert!(matches!(again.unwrap(), CodeUse::Replayed { .. }));
     assert_eq!(left(&store).await, ERASED);
-    assert!(store.key_ids().await.unwrap().is_empty());
+    assert!(store.key_ids_of_users().await.unwrap().is_empty());
     let late = sealed("late");
     for version in [person.version, person.version + 1] {
         let late = store.refreshed("u", version, &late, at(13));

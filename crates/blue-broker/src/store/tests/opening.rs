@@ -17,7 +17,7 @@ async fn a_newer_schema_is_refused_and_nothing_is_changed() {
     let path = dir.path().join("broker.db");
     let before = std::fs::read(&path).unwrap();
     let database = Database::Sqlite(path.clone());
-    let refused = Store::open(&database).await.unwrap_err();
+    let refused = open(&database).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::Newer { found: 99, .. }),
         "{refused}"
@@ -45,7 +45,7 @@ async fn brought_up_to_date(old: Db, known: usize, database: Database) {
     const ADD: &str = "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, state, \
         version, access_expires_at, created_at, updated_at) \
         VALUES ('u', 'f', '1', 'ada', 'k', $1, 'reconnect', 3, 0, 0, 0)";
-    migrate::run(&old, &migrate::ALL[..known]).await.unwrap();
+    migrate_to(&old, &migrate::ALL[..known]).await.unwrap();
     match old {
         Db::Sqlite { write, read } => {
             let added = sqlx::query(ADD).bind(vec![7_u8]).execute(&write).await;
@@ -59,7 +59,7 @@ async fn brought_up_to_date(old: Db, known: usize, database: Database) {
             pool.close().await;
         }
     }
-    let store = Store::open(&database).await.unwrap();
+    let store = open(&database).await.unwrap();
     let user = store.user("u").await.unwrap().unwrap();
     assert_eq!((user.version, user.scope), (3, None), "from {known}");
     assert_eq!(user.key.sealed, [7]);
@@ -71,12 +71,14 @@ async fn a_step_that_fails_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let store = sqlite(&dir).await;
     let mut steps = migrate::ALL.to_vec();
-    steps.push("CREATE TABLE half (a TEXT); CREATE TABLE clients (a TEXT);");
-    assert!(migrate::run(&store.db, &steps).await.is_err());
+    steps.push(migrate::Step::sql(
+        "CREATE TABLE half (a TEXT); CREATE TABLE clients (a TEXT);",
+    ));
+    assert!(migrate_to(&store.db, &steps).await.is_err());
     // The table of the failed step is not there: the same name can be made.
-    *steps.last_mut().unwrap() = "CREATE TABLE half (a TEXT)";
-    migrate::run(&store.db, &steps).await.unwrap();
-    migrate::run(&store.db, &steps).await.unwrap();
+    *steps.last_mut().unwrap() = migrate::Step::sql("CREATE TABLE half (a TEXT)");
+    migrate_to(&store.db, &steps).await.unwrap();
+    migrate_to(&store.db, &steps).await.unwrap();
 }
 
 #[cfg(unix)]
@@ -168,13 +170,13 @@ async fn opening_beside_changes_nothing() {
     assert!(matches!(empty, Err(StoreError::Empty)), "{empty:?}");
     assert_eq!(std::fs::read(&path).unwrap(), b"");
     let db = db::sqlite(&path).await.unwrap();
-    migrate::run(&db, &migrate::ALL[..1]).await.unwrap();
+    migrate_to(&db, &migrate::ALL[..1]).await.unwrap();
     for _ in 0..2 {
         let older = Store::open_beside(&database).await;
         let is_older = matches!(older, Err(StoreError::Older { found: 1, .. }));
         assert!(is_older, "{older:?}");
     }
-    Store::open(&database).await.unwrap().close().await;
+    open(&database).await.unwrap().close().await;
     Store::open_beside(&database)
         .await
         .unwrap()
@@ -193,7 +195,7 @@ async fn a_postgres_is_looked_at_and_may_start_again() {
         let empty = Store::open_beside(&database).await;
         assert!(matches!(empty, Err(StoreError::Empty)), "{empty:?}");
     }
-    let store = Store::open(&database).await.unwrap();
+    let store = open(&database).await.unwrap();
     let other = Store::open_beside(&database).await.unwrap();
     let all = async || {
         let ten: Vec<_> = (0..10).map(|_| store.ping()).collect();

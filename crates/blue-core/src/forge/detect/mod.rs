@@ -4,6 +4,7 @@ mod probe;
 #[cfg(test)]
 mod tests;
 
+pub use probe::ProbeFailure;
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
@@ -28,6 +29,12 @@ pub struct Detection {
     pub found_by: Option<FoundBy>,
     /// Nothing told which forge it is; GitHub is the likeliest
     pub guess: bool,
+    /// Gitea and Forgejo alike: which of them it is, the server was not asked
+    #[serde(skip)]
+    pub family_only: bool,
+    /// Why it is a guess
+    #[serde(skip)]
+    pub failure: Option<ProbeFailure>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -110,6 +117,8 @@ impl Detection {
             api_url: None,
             found_by: None,
             guess: false,
+            family_only: false,
+            failure: None,
         }
     }
 
@@ -131,11 +140,15 @@ pub(crate) struct Kind {
     pub(crate) forge: DetectedType,
     pub(crate) found_by: FoundBy,
     pub(crate) api: Url,
+    /// Gitea and Forgejo alike: which of them it is, the server was not asked
+    pub(crate) family_only: bool,
+    /// Why it is only a guess
+    pub(crate) failure: Option<ProbeFailure>,
 }
 
 /// Find the forge of a git URL: known hosts, names, a probe without token, and GitHub as a guess
 pub async fn detect(http: &Http, url: &HostedUrl) -> Detection {
-    let found = detect_host(http, &url.host(), &url.base_url()).await;
+    let found = detect_host(http, &url.host(), &url.base_url(), true).await;
     Detection {
         kind: found.forge,
         host: Some(url.host()),
@@ -144,21 +157,41 @@ pub async fn detect(http: &Http, url: &HostedUrl) -> Detection {
         api_url: Some(found.api),
         found_by: Some(found.found_by),
         guess: found.found_by == FoundBy::Fallback,
+        family_only: found.family_only,
+        failure: found.failure,
     }
 }
 
-/// The same for a host alone; `base` is where its pages are believed to begin
-pub(crate) async fn detect_host(http: &Http, host: &Host, base: &Url) -> Kind {
+/// Find the forge of a host alone; `base` is where its pages are believed to begin
+pub(crate) async fn detect_host(http: &Http, host: &Host, base: &Url, scheme_known: bool) -> Kind {
     if let Some(kind) = known_host(host) {
         return Kind::new(kind, FoundBy::KnownHost, base);
     }
     if let Some(kind) = by_name(host) {
-        return Kind::new(kind, FoundBy::Name, base);
+        return Kind {
+            family_only: true,
+            ..Kind::new(kind, FoundBy::Name, base)
+        };
     }
-    if let Some((kind, base)) = probe::probe(http, host, base).await {
-        return Kind::new(kind, FoundBy::Probe, &base);
+    match ask_host(http, host, base, scheme_known).await {
+        Ok(kind) => kind,
+        Err(failure) => Kind {
+            failure: Some(failure),
+            ..Kind::new(DetectedType::GitHub, FoundBy::Fallback, base)
+        },
     }
-    Kind::new(DetectedType::GitHub, FoundBy::Fallback, base)
+}
+
+/// Ask a host which forge it is, whatever its name says
+pub(crate) async fn ask_host(
+    http: &Http,
+    host: &Host,
+    base: &Url,
+    scheme_known: bool,
+) -> Result<Kind, ProbeFailure> {
+    let bases = probe::bases(host, base, scheme_known);
+    let (kind, base) = probe::probe(http, host, &bases).await?;
+    Ok(Kind::new(kind, FoundBy::Probe, &base))
 }
 
 impl Kind {
@@ -167,6 +200,8 @@ impl Kind {
             forge: kind,
             found_by,
             api: kind.api_url(base).unwrap_or_else(|| base.clone()),
+            family_only: false,
+            failure: None,
         }
     }
 }

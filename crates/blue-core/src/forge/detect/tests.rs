@@ -200,7 +200,7 @@ async fn a_redirect_is_followed_on_the_same_host_only() {
     })
     .await;
     assert!(at(&endless.url("/o/r")).await.guess);
-    assert!(*count.lock().unwrap() <= 8);
+    assert!(*count.lock().unwrap() <= 12);
 }
 
 #[tokio::test]
@@ -224,5 +224,57 @@ async fn a_host_that_says_nothing_is_waited_for_three_seconds() {
     assert!(
         took >= Duration::from_millis(2900) && took < Duration::from_secs(6),
         "{took:?}"
+    );
+}
+
+#[tokio::test]
+async fn github_enterprise_is_found_by_its_meta_or_its_headers() {
+    type Header = Option<(&'static str, String)>;
+    let header = |name| Some((name, "3.17.0".to_owned()));
+    let cases: [(u16, Header, &str); 4] = [
+        (200, None, r#"{"verifiable_password_authentication":true}"#),
+        (200, header("x-github-enterprise-version"), "{}"),
+        (
+            401,
+            header("x-github-request-id"),
+            r#"{"message":"Must authenticate to access this API."}"#,
+        ),
+        (403, header("x-github-media-type"), "{}"),
+    ];
+    for (status, header, body) in cases {
+        let server = Stub::start(move |path| match path {
+            "/api/v3/meta" => (status, header.clone(), body.to_owned()),
+            _ => (404, None, String::new()),
+        })
+        .await;
+        let found = at(&server.url("/o/r")).await;
+        assert_eq!(
+            told(&found),
+            ("github", FoundBy::Probe, false, server.url("/api/v3/")),
+            "{status} {body}"
+        );
+        assert!(!server.got_token());
+    }
+}
+
+#[tokio::test]
+async fn a_guess_tells_whether_anything_answered_and_what_was_tried() {
+    let site = Stub::start(|_| (404, None, "<html>".into())).await;
+    let failure = at(&site.url("/o/r")).await.failure.unwrap();
+    assert!(failure.answered);
+    let said = failure.to_string();
+    assert!(said.contains("is not a forge (tried "), "{said}");
+    assert!(
+        said.contains(&format!("{}: 404", site.url("/api/v3/meta"))),
+        "{said}"
+    );
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let failure = at(&format!("http://{address}/o/r")).await.failure.unwrap();
+    assert!(!failure.answered);
+    assert!(
+        failure.to_string().starts_with("could not reach 127.0.0.1"),
+        "{failure}"
     );
 }

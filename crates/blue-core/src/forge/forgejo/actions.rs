@@ -10,9 +10,13 @@ use crate::{
     forge::{
         ForgeError, Result,
         model::{Job, Listing, LogTail, Page, RepoId, Run, RunFilter, RunState, Sha},
+        rest::Answer,
     },
     http::HeaderValue,
 };
+
+/// Pages of runs that are looked through for one number
+const NUMBER_PAGES: u32 = 4;
 
 #[derive(Debug, Deserialize)]
 struct WireRuns {
@@ -24,14 +28,14 @@ struct WireRuns {
 /// A run of Gitea, then what Forgejo calls the same; a task has Gitea's shape
 #[derive(Debug, Deserialize, Clone, Default)]
 #[serde(default)]
-struct WireRun {
-    id: u64,
+pub(super) struct WireRun {
+    pub(super) id: u64,
     #[serde(deserialize_with = "wire::or_default")]
-    run_number: u64,
+    pub(super) run_number: u64,
     #[serde(deserialize_with = "wire::or_default")]
     display_title: String,
     #[serde(deserialize_with = "wire::or_default")]
-    name: String,
+    pub(super) name: String,
     #[serde(deserialize_with = "wire::or_default")]
     path: String,
     #[serde(deserialize_with = "wire::or_default")]
@@ -47,7 +51,7 @@ struct WireRun {
     #[serde(deserialize_with = "wire::or_default")]
     html_url: String,
     #[serde(deserialize_with = "wire::or_default")]
-    url: String,
+    pub(super) url: String,
     #[serde(deserialize_with = "wire::when")]
     created_at: Option<Timestamp>,
     #[serde(deserialize_with = "wire::when")]
@@ -64,6 +68,18 @@ struct WireRun {
     commit_sha: String,
     #[serde(deserialize_with = "wire::when")]
     created: Option<Timestamp>,
+    /// A person has to allow it first (Forgejo)
+    #[serde(deserialize_with = "wire::or_default")]
+    need_approval: bool,
+}
+
+impl WireRun {
+    pub(super) fn state(&self) -> RunState {
+        match state(&self.status, &self.conclusion) {
+            RunState::Queued if self.need_approval => RunState::ActionRequired,
+            told => told,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -98,6 +114,7 @@ impl From<WireRun> for Run {
         };
         // `ci.yaml@refs/heads/main`
         let file = row.path.split('@').next().unwrap_or_default().to_owned();
+        let state = row.state();
         let workflow = first(vec![row.workflow_id, file]);
         Self {
             id: row.id,
@@ -113,7 +130,7 @@ impl From<WireRun> for Run {
             event: row.event,
             branch: first(vec![row.head_branch, row.prettyref]),
             head_sha: Sha::parse(&first(vec![row.head_sha, row.commit_sha])).ok(),
-            state: state(&row.status, &row.conclusion),
+            state,
             html_url: first(vec![row.html_url, row.url]),
             created: row.created_at.or(row.created).or(row.started_at),
             from_tasks: false,
@@ -137,9 +154,9 @@ impl Forgejo {
         let cap = self.cap().await;
         let listing = match call.clone().page_of(page, cap, runs).await {
             Err(ForgeError::NotFound { .. }) => {
-                let all = self.runs_of_tasks(repo).await?;
-                let fitting = all.into_iter().filter(|run| fits(run, filter)).collect();
-                return Ok(Listing::of_all(fitting, page));
+                return self
+                    .page_of_tasks(repo, page, |run| fits(run, filter))
+                    .await;
             }
             other => other?,
         };
@@ -163,14 +180,36 @@ impl Forgejo {
             let row: WireRun = answer.ok()?.json()?;
             return Ok(row.into());
         }
-        if self.has_runs(repo).await? {
-            return Err(answer.into_error());
+        let found = if self.has_runs(repo).await? {
+            self.run_by_number(repo, id).await?
+        } else {
+            self.run_of_tasks(repo, id).await?
+        };
+        found.ok_or_else(|| answer.into_error())
+    }
+
+    /// Returns the run with this number, which is what stands in the address of its page on
+    /// Forgejo and older Gitea
+    async fn run_by_number(&self, repo: &RepoId, number: u64) -> Result<Option<Run>> {
+        let call = self
+            .repo_get(repo, &["actions", "runs"])
+            .query("run_number", number)
+            .what(format!("workflow runs of `{repo}`"));
+        let cap = self.cap().await;
+        let mut next = Some(1);
+        // Where the server does not know the filter, only the latest runs are looked at.
+        while let Some(page) = next.filter(|page| *page <= NUMBER_PAGES) {
+            let listing = call
+                .clone()
+                .page_of(Page::new(page, cap), cap, runs)
+                .await?;
+            let mut items = listing.items.into_iter();
+            if let Some(run) = items.find(|run: &Run| run.number == number) {
+                return Ok(Some(run));
+            }
+            next = listing.next_page;
         }
-        let found = self.runs_of_tasks(repo).await?;
-        match found.into_iter().find(|run| run.id == id) {
-            Some(run) => Ok(run),
-            None => Err(answer.into_error()),
-        }
+        Ok(None)
     }
 
     pub(super) async fn jobs_of_run(&self, repo: &RepoId, run: u64) -> Result<Vec<Job>> {
@@ -188,9 +227,10 @@ impl Forgejo {
             Ok(jobs) if jobs.is_empty() => self.read_run(repo, run).await.map(|_| jobs),
             Err(ForgeError::NotFound { .. }) => {
                 let known = self.read_run(repo, run).await?;
-                let tasks = self.tasks(repo).await?;
-                let of_run = tasks.into_iter().filter(|t| t.run_number == known.number);
-                Ok(of_run.map(|task| job_of_task(task, run)).collect())
+                if known.id == run || known.from_tasks {
+                    return self.jobs_of_tasks(repo, &known).await;
+                }
+                Box::pin(self.jobs_of_run(repo, known.id)).await
             }
             other => other,
         }
@@ -211,12 +251,11 @@ impl Forgejo {
             .what(format!("log of job {job} of `{repo}`"))
             .answer()
             .await?;
-        let message = answer.message();
         match answer.status.as_u16() {
             // Nothing to give yet: the job waits, or its log is empty.
-            404 if message.contains("not started") => Ok(LogTail::of(b"", false)),
+            404 if answer.says("not started") => Ok(LogTail::of(b"", false)),
             416 => Ok(LogTail::of(b"", false)),
-            404 if message.contains("page not found") || !self.has_runs(repo).await? => {
+            404 if answer.says("page not found") || !self.has_runs(repo).await? => {
                 Err(ForgeError::Unsupported {
                     message: format!("this version of {} gives no job logs", self.rest.host()),
                     status: Some(404),
@@ -240,75 +279,17 @@ impl Forgejo {
         let call = self.repo_get(repo, &["actions", "runs"]).query("limit", 1);
         Ok(call.answer().await?.status.as_u16() != 404)
     }
-
-    async fn tasks(&self, repo: &RepoId) -> Result<Vec<WireRun>> {
-        let result = self
-            .repo_get(repo, &["actions", "tasks"])
-            .all_of(self.likely_cap(), |answer| {
-                let page: WireRuns = answer.json()?;
-                let rows = page.workflow_runs.into_iter().flatten().collect();
-                Ok((rows, page.total_count))
-            })
-            .await;
-        match result {
-            Err(ForgeError::NotFound { .. }) => {
-                let found = self.wire_repo(repo).await?;
-                let message = if found.has_actions == Some(false) {
-                    format!("actions are switched off in `{repo}`")
-                } else {
-                    format!(
-                        "this version of {} lists no workflow runs",
-                        self.rest.host()
-                    )
-                };
-                Err(ForgeError::Unsupported {
-                    message,
-                    status: Some(404),
-                })
-            }
-            other => other,
-        }
-    }
-
-    /// Tasks are jobs; those with one run number are one run, which then goes by that number
-    async fn runs_of_tasks(&self, repo: &RepoId) -> Result<Vec<Run>> {
-        Ok(group(self.tasks(repo).await?))
-    }
 }
 
-fn group(mut tasks: Vec<WireRun>) -> Vec<Run> {
-    tasks.sort_by_key(|t| std::cmp::Reverse(t.run_number));
-    let mut runs: Vec<Run> = Vec::new();
-    for mut task in tasks {
-        task.id = task.run_number;
-        let mut run = Run::from(task);
-        run.from_tasks = true;
-        match runs.last_mut() {
-            Some(last) if last.number == run.number => last.state = worse(last.state, run.state),
-            _ => runs.push(run),
-        }
-    }
-    runs
-}
-
-/// A run goes on while one of its jobs does, and fails with the first that failed
-fn worse(a: RunState, b: RunState) -> RunState {
-    let rank = |s: RunState| match s {
-        RunState::Running => 0,
-        RunState::Queued => 1,
-        RunState::ActionRequired => 2,
-        RunState::Failure => 3,
-        RunState::Cancelled => 4,
-        RunState::Success => 5,
-        RunState::Skipped => 6,
-    };
-    if rank(a) <= rank(b) { a } else { b }
-}
-
-fn runs(answer: &crate::forge::rest::Answer) -> Result<(Vec<Run>, Option<u64>)> {
+pub(super) fn wire_runs(answer: &Answer) -> Result<(Vec<WireRun>, Option<u64>)> {
     let page: WireRuns = answer.json()?;
-    let rows = page.workflow_runs.into_iter().flatten();
-    Ok((rows.map(Run::from).collect(), page.total_count))
+    let rows = page.workflow_runs.into_iter().flatten().collect();
+    Ok((rows, page.total_count))
+}
+
+fn runs(answer: &Answer) -> Result<(Vec<Run>, Option<u64>)> {
+    let (rows, total) = wire_runs(answer)?;
+    Ok((rows.into_iter().map(Run::from).collect(), total))
 }
 
 fn fits(run: &Run, filter: &RunFilter) -> bool {
@@ -328,17 +309,6 @@ fn job(row: WireJob, run: u64) -> Job {
         state: state(&row.status, &row.conclusion),
         html_url: row.html_url,
         from_task: false,
-    }
-}
-
-fn job_of_task(task: WireRun, run: u64) -> Job {
-    Job {
-        id: task.id,
-        run_id: run,
-        name: task.name,
-        state: state(&task.status, &task.conclusion),
-        html_url: task.url,
-        from_task: true,
     }
 }
 
@@ -392,6 +362,8 @@ mod tests {
         assert_eq!(forgejo.branch, "main");
         assert!(forgejo.head_sha.is_some() && forgejo.created.is_some());
         assert_eq!(state("blocked", ""), RunState::Queued);
+        let held: Run = run(r#"{"id":7,"status":"blocked","need_approval":true}"#).into();
+        assert_eq!(held.state, RunState::ActionRequired);
         assert_eq!(state("queued", ""), RunState::Queued);
         assert_eq!(state("completed", ""), RunState::Failure);
     }
@@ -415,21 +387,5 @@ mod tests {
             name(r#"{"id":7,"display_title":"Fix it"}"#),
             ("Fix it".to_owned(), String::new())
         );
-    }
-
-    #[test]
-    fn tasks_with_one_number_are_one_run() {
-        let task = |id: u64, number: u64, status: &str| {
-            run(&format!(
-                r#"{{"id":{id},"run_number":{number},"name":"j","status":"{status}"}}"#
-            ))
-        };
-        let runs = group(vec![
-            task(1, 1, "success"),
-            task(2, 2, "success"),
-            task(3, 2, "failure"),
-        ]);
-        let seen: Vec<_> = runs.iter().map(|r| (r.id, r.state)).collect();
-        assert_eq!(seen, [(2, RunState::Failure), (1, RunState::Success)]);
     }
 }

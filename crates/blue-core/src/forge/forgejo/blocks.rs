@@ -21,7 +21,6 @@ pub(super) enum Refusal {
 
 /// Words of a 405 or 500 and what they mean
 const WORDS: &[(&str, MergeBlock)] = &[
-    ("not allowed to merge", MergeBlock::NotPermitted),
     ("work in progress", MergeBlock::Draft),
     ("required status checks", MergeBlock::Checks),
     ("enough approvals", MergeBlock::Approvals),
@@ -43,17 +42,28 @@ const WORDS: &[(&str, MergeBlock)] = &[
     ("is closed", MergeBlock::Closed),
     // The head: the pull request is closed for it a moment later.
     ("branch does not exist", MergeBlock::Closed),
+    // Last: Forgejo says it before every reason, and alone it means the caller's right.
+    ("not allowed to merge", MergeBlock::NotPermitted),
 ];
+
+/// Returns the reason of `not allowed to merge [reason: …]`, which Forgejo writes for every rule
+fn reason_in(message: &str) -> Option<&str> {
+    let (_, reason) = message.split_once("not allowed to merge [reason: ")?;
+    let reason = reason.strip_suffix(']').unwrap_or(reason).trim();
+    (!reason.is_empty()).then_some(reason)
+}
 
 pub(super) fn read(answer: Answer) -> Refusal {
     let message = answer.message();
-    let low = message.to_lowercase();
+    let said = answer.unmasked();
+    let reason = reason_in(&said).map(|reason| answer.mask(reason));
+    let low = reason_in(&said).unwrap_or(&said).to_lowercase();
     let status = answer.status.as_u16();
     let block = || WORDS.iter().find(|(words, _)| low.contains(words));
-    let refuse = |reason| {
+    let refuse = |block| {
         Refusal::Final(ForgeError::NotMergeable {
-            reason,
-            message: answer.message_or_reason(),
+            reason: block,
+            message: reason.clone().unwrap_or_else(|| answer.message_or_reason()),
             status: Some(status),
         })
     };
@@ -219,6 +229,45 @@ mod tests {
         ] {
             assert_eq!(reason(status, message), Some(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn reason_after_the_right_to_merge_is_the_one_that_counts() {
+        for (reason, expected) in [
+            (
+                "Not all required status checks successful",
+                MergeBlock::Checks,
+            ),
+            ("Does not have enough approvals", MergeBlock::Approvals),
+            ("There are requested changes", MergeBlock::ChangesRequested),
+            (
+                "There are official review requests",
+                MergeBlock::ReviewRequested,
+            ),
+            (
+                "The head branch is behind the base branch",
+                MergeBlock::Behind,
+            ),
+            ("Changed protected files", MergeBlock::ProtectedFiles),
+            ("A rule of tomorrow", MergeBlock::Other),
+        ] {
+            let said = format!("not allowed to merge [reason: {reason}]");
+            let body = serde_json::json!({ "message": said }).to_string();
+            let Refusal::Final(ForgeError::NotMergeable {
+                reason: block,
+                message,
+                ..
+            }) = refusal(405, &body)
+            else {
+                panic!("{said}");
+            };
+            assert_eq!((block, message.as_str()), (expected, reason));
+        }
+        assert_eq!(
+            reason(405, "User not allowed to merge PR"),
+            Some(MergeBlock::NotPermitted)
+        );
+        assert_eq!(reason(405, "won't sign: nokey"), Some(MergeBlock::Signing));
     }
 
     #[test]

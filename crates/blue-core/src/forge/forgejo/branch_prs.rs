@@ -43,10 +43,8 @@ impl Forgejo {
                 .map(PullRequest::from)
                 .filter(|pr| fits(pr, repo, &from) || fits(pr, repo, &to))
                 .collect()),
-            Err(ForgeError::NotFound { .. }) => match self.no_pulls(repo).await {
-                Ok(()) | Err(ForgeError::Unsupported { .. }) => Ok(Vec::new()),
-                Err(error) => Err(error),
-            },
+            // The repository has no list of them, or none for this caller.
+            Err(ForgeError::NotFound { .. }) => self.wire_repo(repo).await.map(|_| Vec::new()),
             Err(error) => Err(error),
         }
     }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Forgejo, wire};
+use super::{Forgejo, protection::strongest, wire};
 use crate::forge::{
     ConflictKind, ForgeError, Result,
     model::{Branch, Listing, Page, RepoId},
+    rest::Answer,
 };
 
 #[derive(Debug, Clone, Deserialize)]
@@ -147,13 +148,11 @@ impl Forgejo {
         match answer.status.as_u16() {
             200..300 => self.branch_of(&answer.json()?),
             // Somebody else made it between the server's own look and its push.
-            500 if answer.message().contains("reference already exists") => {
-                Err(ForgeError::Conflict {
-                    kind: ConflictKind::Exists,
-                    message: answer.message(),
-                    status: Some(answer.status.as_u16()),
-                })
-            }
+            500 if answer.says("reference already exists") => Err(ForgeError::Conflict {
+                kind: ConflictKind::Exists,
+                message: answer.message(),
+                status: Some(answer.status.as_u16()),
+            }),
             409 => {
                 let exists = self.branch_if_any(repo, name).await?.is_some();
                 Err(ForgeError::Conflict {
@@ -173,35 +172,117 @@ impl Forgejo {
                 ),
                 status: Some(answer.status.as_u16()),
             }),
-            // A protected glob that the caller may not push to: no text, or the hook's.
-            500 if answer.message().is_empty() || answer.message().contains("protected") => {
-                let said = answer.message();
-                Err(ForgeError::Forbidden {
-                    host: self.rest.host().clone(),
-                    message: match of_hook(&said) {
-                        "" => format!("branch `{name}` cannot be created: its name is protected"),
-                        sentence => sentence.to_owned(),
-                    },
-                    status: Some(answer.status.as_u16()),
-                })
+            403 if answer.says("mirror") => {
+                let mirror = self.mirror_refusal(repo).await;
+                Err(mirror.unwrap_or_else(|| answer.into_error()).answered(403))
             }
-            500 if answer.message().contains("does not exist") => {
-                Err(self.missing(repo, format!("`{from}` of `{repo}`")).await)
-            }
+            500 => Err(self
+                .why_not_made(repo, (name, from), answer)
+                .await
+                .answered(500)),
             _ => self.explain(repo, Err(answer.into_error())).await,
         }
     }
 
+    /// Returns why the server failed to make a branch
+    ///
+    /// Only site admins get to see the text of a 500, so the usual causes are looked for.
+    async fn why_not_made(
+        &self,
+        repo: &RepoId,
+        (name, from): (&str, &str),
+        answer: Answer,
+    ) -> ForgeError {
+        let said = answer.unmasked();
+        if let Some(clash) = self.name_clash(repo, name).await {
+            return clash;
+        }
+        if let Some(mirror) = self.mirror_refusal(repo).await {
+            return mirror;
+        }
+        if said.contains("protected") {
+            return self.forbidden(answer.mask(of_hook(&said)));
+        }
+        if said.contains("does not exist") {
+            return self.missing(repo, format!("`{from}` of `{repo}`")).await;
+        }
+        if !is_wordless(&said) {
+            return answer.into_error();
+        }
+        match self.visible_rules(repo).await {
+            Ok(Some(rules)) => match strongest(rules, name) {
+                Some(rule) => self.forbidden(format!(
+                    "branch `{name}` cannot be created: the rule `{}` protects its name",
+                    rule.name()
+                )),
+                None => answer.into_error(),
+            },
+            _ => self.forbidden(format!(
+                "branch `{name}` cannot be created: the server gives no reason, most likely a \
+                 rule protects its name"
+            )),
+        }
+    }
+
+    fn forbidden(&self, message: String) -> ForgeError {
+        ForgeError::Forbidden {
+            host: self.rest.host().clone(),
+            message,
+            status: None,
+        }
+    }
+
+    /// Returns the conflict with a branch whose name is in the way of this one, if there is one:
+    /// `a` and `a/b` cannot both be branches
+    pub(super) async fn name_clash(&self, repo: &RepoId, name: &str) -> Option<ForgeError> {
+        let other = self.branch_in_the_way(repo, name).await?;
+        Some(ForgeError::Conflict {
+            kind: ConflictKind::NameClash,
+            message: format!("`{name}` cannot be a branch beside the branch `{other}`"),
+            status: None,
+        })
+    }
+
+    async fn branch_in_the_way(&self, repo: &RepoId, name: &str) -> Option<String> {
+        for (end, _) in name.match_indices('/') {
+            if let Ok(Some(above)) = self.branch_if_any(repo, &name[..end]).await {
+                return Some(above.name);
+            }
+        }
+        let below = format!("{name}/");
+        let all = self.every_branch(repo).await.ok()?;
+        let mut names = all.into_iter().map(|branch| branch.name);
+        names.find(|other| other.starts_with(&below))
+    }
+
     pub(super) async fn remove_branch(&self, repo: &RepoId, name: &str) -> Result<()> {
-        let result = self
+        let what = format!("branch `{name}` of `{repo}`");
+        let answer = self
             .repo_delete(repo, &["branches"])
             .path(name)
-            .what(format!("branch `{name}` of `{repo}`"))
-            .send()
-            .await;
+            .what(&what)
+            .answer()
+            .await?;
+        let status = answer.status.as_u16();
+        let known = match status {
+            500 if matches!(self.branch_if_any(repo, name).await, Ok(None)) => {
+                Some(self.missing(repo, what).await)
+            }
+            500 => self.mirror_refusal(repo).await,
+            403 if answer.says("mirror") => self.mirror_refusal(repo).await,
+            _ => None,
+        };
         self.recent.missed_branch(repo, name);
-        self.explain(repo, result).await.map(|_| ())
+        match known {
+            Some(error) => Err(error.answered(status)),
+            None => self.explain(repo, answer.ok()).await.map(|_| ()),
+        }
     }
+}
+
+/// Whether an answer says nothing of its cause: what those get who are no site admins
+pub(super) fn is_wordless(message: &str) -> bool {
+    message.is_empty() || message.eq_ignore_ascii_case("internal server error")
 }
 
 /// The sentence of a hook that refused a push, without git's words around it, which tell of folders

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Forgejo, branches::plausible_ref, wire};
 use crate::forge::{
-    ForgeError, Result,
+    ConflictKind, ForgeError, Result,
     model::{ChangeKind, ChangedFile, Commit, Comparison, Listing, Page, RepoId, Sha},
 };
 
@@ -92,9 +92,9 @@ impl Forgejo {
         match answer.status.as_u16() {
             404 | 409 | 422 => Ok(None),
             // An ambiguous or malformed short id.
-            500 if answer.message().contains("does not exist")
-                || answer.message().contains("ambiguous")
-                || answer.message().contains("unknown revision") =>
+            500 if answer.says("does not exist")
+                || answer.says("ambiguous")
+                || answer.says("unknown revision") =>
             {
                 Ok(None)
             }
@@ -139,9 +139,10 @@ impl Forgejo {
             .page::<wire::Commit>(page, self.cap().await)
             .await;
         let listing = match result {
-            Err(ForgeError::Conflict { message, .. }) if message.contains("empty") => {
-                return Ok(Listing::of_all(Vec::new(), page));
-            }
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::EmptyRepository,
+                ..
+            }) => return Ok(Listing::of_all(Vec::new(), page)),
             other => self.explain(repo, other).await?,
         };
         Ok(Listing {

@@ -1,5 +1,7 @@
 //! Reading files and directories
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use serde::Deserialize;
 
@@ -9,6 +11,9 @@ use crate::forge::{
     blob::{ObjectFormat, blob_id},
     model::{Entry, EntryKind, File, RepoId, Sha},
 };
+
+/// How long a server still calls a repository empty after the first push to it, with some reserve
+const FIRST_PUSH_LAG: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Deserialize)]
 pub(super) struct WireEntry {
@@ -55,6 +60,12 @@ pub(super) enum At {
     Dir(Vec<WireEntry>),
 }
 
+impl At {
+    fn is_empty_list(&self) -> bool {
+        matches!(self, Self::Dir(rows) if rows.is_empty())
+    }
+}
+
 impl Forgejo {
     /// Look at a path of a commit, or of the default branch; the empty path is the root
     pub(super) async fn look_at(
@@ -63,6 +74,33 @@ impl Forgejo {
         path: &str,
         commit: Option<&Sha>,
     ) -> Result<At> {
+        let mut at = self.look_once(repo, path, commit).await;
+        // Git has no empty directories: the server takes the repository for an empty one, as it
+        // does for a moment after the first push too. Forgejo lists nothing then, Gitea fails.
+        let in_doubt = match &at {
+            Ok(at) => at.is_empty_list(),
+            Err(error) => matches!(error, ForgeError::Unexpected { status: 500, .. }),
+        };
+        if in_doubt {
+            tokio::time::sleep(FIRST_PUSH_LAG).await;
+            at = self.look_once(repo, path, commit).await;
+        }
+        let at = match at {
+            Err(ForgeError::Unexpected { status: 500, .. })
+                if self.wire_repo(repo).await.is_ok_and(|found| found.empty) =>
+            {
+                At::Nothing
+            }
+            other => other?,
+        };
+        Ok(if at.is_empty_list() && !path.is_empty() {
+            At::Nothing
+        } else {
+            at
+        })
+    }
+
+    async fn look_once(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<At> {
         let mut call = self.repo_get(repo, &["contents"]).query_opt("ref", commit);
         if !path.is_empty() {
             call = call.path(path);

@@ -1,4 +1,4 @@
-//! Merging, and whether it would work
+//! Merging
 
 use std::time::Duration;
 
@@ -8,26 +8,17 @@ use tokio::time::{Instant, sleep};
 use super::{
     Forgejo,
     blocks::{self, Refusal},
+    merged_branch::{BranchLeft, merged_head},
+    settle::{POLL, Watch},
 };
 use crate::forge::{
     ConflictKind, ForgeError, MergeBlock, Result,
     model::{
-        ChangedFile, MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState,
-        PullRequest, RepoId, Sha,
+        MergeOpts, MergeOutcome, MergeStrategy, Mergeability, Mergeable, PrState, PullRequest,
+        RepoId, Sha,
     },
 };
 
-/// A "yes" is believed after this long: right after a push it is still the old answer
-const YES_SETTLES: Duration = Duration::from_secs(3);
-/// A "no" means a conflict after this long: at first it means that a check runs, or that on a busy
-/// server it waits for its turn
-const NO_SETTLES: Duration = Duration::from_secs(7);
-/// And where nothing was pushed lately: a look alone can start a check of a pull request that
-/// nobody has looked at for days, and so can a merge that was refused
-const QUIET_NO_SETTLES: Duration = Duration::from_secs(3);
-/// "No file changed" is believed after this long
-const EMPTY_SETTLES: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(500);
 /// How long to look for the commit of a merge that is done
 const SHA_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -42,7 +33,9 @@ struct MergeBody<'a> {
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     head_commit_id: Option<&'a str>,
-    /// Always sent: left out, it means "as the repository is set" or "no", by version
+    /// Only for a merge that the server makes later: it deletes the branch wherever that is by then,
+    /// and `delete_merged` looks. Always sent: left out, it means "as the repository is set" or
+    /// "no", by version
     delete_branch_after_merge: bool,
     merge_when_checks_succeed: bool,
 }
@@ -53,104 +46,7 @@ struct Dependency {
     state: String,
 }
 
-/// What several looks at one pull request say together
-#[derive(Debug)]
-struct Watch {
-    ends: (Option<Sha>, Option<Sha>),
-    mergeable: Mergeable,
-    empty: bool,
-    /// Both sides are as they were a while ago
-    quiet: bool,
-    /// The two sides have nothing in common to conflict about
-    cleared: bool,
-    since: Instant,
-}
-
-impl Watch {
-    fn new(pr: &PullRequest) -> Self {
-        Self {
-            ends: (pr.head.sha.clone(), pr.base.sha.clone()),
-            mergeable: pr.mergeable,
-            empty: pr.changed_files == Some(0),
-            quiet: false,
-            cleared: false,
-            since: Instant::now(),
-        }
-    }
-
-    /// Take one more look; any change starts the clock anew
-    fn look(&mut self, pr: &PullRequest) {
-        let now = Self::new(pr);
-        if now.ends != self.ends
-            || now.mergeable != self.mergeable
-            || now.empty != self.empty
-            || (self.quiet && pr.quiet_since.is_none())
-        {
-            *self = now;
-        }
-    }
-
-    /// Until the next look: what may change soon is looked at often, what only has to last is not
-    fn pause(&self) -> Duration {
-        let settles = match self.mergeable {
-            _ if self.empty => EMPTY_SETTLES,
-            Mergeable::Yes => YES_SETTLES,
-            _ => return POLL,
-        };
-        settles.saturating_sub(self.since.elapsed())
-    }
-
-    fn verdict(&self) -> Option<Mergeability> {
-        let lasted = self.since.elapsed();
-        if self.empty {
-            return (lasted >= EMPTY_SETTLES).then_some(Mergeability::Empty);
-        }
-        match self.mergeable {
-            Mergeable::Yes => (self.quiet || lasted >= YES_SETTLES).then_some(Mergeability::Clean),
-            _ if self.cleared => None,
-            _ if self.quiet => (lasted >= QUIET_NO_SETTLES).then_some(Mergeability::Conflict),
-            _ => (lasted >= NO_SETTLES).then_some(Mergeability::Conflict),
-        }
-    }
-}
-
-fn plain_verdict(pr: &PullRequest) -> Option<Mergeability> {
-    match pr.state {
-        PrState::Merged => Some(Mergeability::Merged),
-        PrState::Closed => Some(Mergeability::Closed),
-        PrState::Open if pr.draft => Some(Mergeability::Draft),
-        PrState::Open => None,
-    }
-}
-
 impl Forgejo {
-    pub(super) async fn judge(
-        &self,
-        repo: &RepoId,
-        mut pr: PullRequest,
-        patience: Duration,
-    ) -> Result<(Mergeability, PullRequest)> {
-        let end = Instant::now() + patience;
-        let number = pr.number;
-        if plain_verdict(&pr).is_none() && self.is_on_top(repo, &pr).await {
-            return Ok((Mergeability::Clean, pr));
-        }
-        let mut watch = Watch::new(&pr);
-        watch.quiet = plain_verdict(&pr).is_none() && self.is_quiet(repo, &pr).await;
-        loop {
-            self.clear(repo, &pr, &mut watch).await;
-            if let Some(verdict) = plain_verdict(&pr).or_else(|| watch.verdict()) {
-                return Ok((verdict, pr));
-            }
-            if Instant::now() >= end {
-                return Ok((Mergeability::Checking, pr));
-            }
-            sleep(watch.pause().min(end.duration_since(Instant::now()))).await;
-            pr = self.read_pr(repo, number).await?;
-            watch.look(&pr);
-        }
-    }
-
     pub(super) async fn merge(
         &self,
         repo: &RepoId,
@@ -170,7 +66,7 @@ impl Forgejo {
         } else {
             let pr = self.read_pr(repo, number).await?;
             if pr.state == PrState::Merged {
-                return self.merged(repo, number, Some(pr), opts, true).await;
+                return self.already_merged(repo, number, pr, opts).await;
             }
             if pr.state == PrState::Closed {
                 return Err(closed(&pr));
@@ -183,12 +79,16 @@ impl Forgejo {
         let mut watch = known.as_ref().map(Watch::new);
         loop {
             let looked = known.is_some();
-            let refusal = match self.try_merge(repo, number, known.as_ref(), opts).await {
+            let said_no = known
+                .as_ref()
+                .is_some_and(|pr| pr.mergeable != Mergeable::Yes);
+            let head = merged_head(opts, known.as_ref());
+            let refusal = match self.try_merge(repo, number, head.as_ref(), opts).await {
                 Ok(None) => {
                     if let Some(pin) = &opts.head_sha {
                         self.recent.saw_merge(repo, number, pin);
                     }
-                    return self.merged(repo, number, known, opts, false).await;
+                    return self.merged(repo, number, known, opts, head).await;
                 }
                 Ok(Some(outcome)) => return Ok(outcome),
                 Err(refusal) => refusal,
@@ -196,8 +96,11 @@ impl Forgejo {
             // Whatever was answered, the merge may have happened.
             let pr = self.reread(repo, number, &refusal).await?;
             if pr.state == PrState::Merged {
-                let already = !looked && !unsure(&refusal);
-                return self.merged(repo, number, Some(pr), opts, already).await;
+                // A clear "no" to this call: another client was faster.
+                if !may_be_done(&refusal) {
+                    return self.already_merged(repo, number, pr, opts).await;
+                }
+                return self.merged(repo, number, Some(pr), opts, head).await;
             }
             if !looked {
                 check_pin(&pr, opts).map_err(|error| error.answered(409))?;
@@ -208,13 +111,20 @@ impl Forgejo {
                 Refusal::TryAgain(message) => (message, 405),
                 Refusal::BaseMoved(message) => (message, 409),
                 Refusal::AlreadyMerged => (String::new(), 405),
+                Refusal::Final(error) if opts.head_sha.is_none() && is_head_moved(&error) => {
+                    (error.to_string(), 409)
+                }
                 Refusal::Final(error) => return Err(self.finished(repo, &pr, opts, error).await),
             };
             if pr.state == PrState::Closed {
                 return Err(closed(&pr));
             }
             check_pin(&pr, opts)?;
-            self.clear(repo, &pr, watch).await;
+            // A "no" from before the try is no check that the try itself has started.
+            if said_no && pr.mergeable != Mergeable::Yes {
+                self.recall_push(repo, &pr, watch).await;
+            }
+            self.weigh(repo, &pr, watch).await;
             if let Some(error) = settled(watch, &message) {
                 return Err(error.answered(status));
             }
@@ -234,89 +144,20 @@ impl Forgejo {
             .is_some_and(|open| self.recent.may_be_behind(repo, &open))
     }
 
-    /// A head that has all of its base cannot conflict with it, however old the server's "yes" is
-    async fn is_on_top(&self, repo: &RepoId, pr: &PullRequest) -> bool {
-        let (Some(tip), Some(head)) = (&pr.base.sha, &pr.head.sha) else {
-            return false;
-        };
-        pr.mergeable == Mergeable::Yes
-            && pr.changed_files.is_some_and(|changed| changed > 0)
-            && pr.merge_base.as_ref() == Some(tip)
-            && pr.head.repo.as_ref() == Some(repo)
-            && head != tip
-            // The point where they parted may be as old as the "yes": ask.
-            && (self.recent.is_parent(tip, head)
-                || matches!(self.commits_ahead(repo, head.as_str(), tip.as_str()).await, Ok(0)))
-    }
-
-    /// Whether both sides are as they were a while ago, so that the server has judged them
-    ///
-    /// It notices a push, and judges anew, seconds after it shows what was pushed: so what it shows
-    /// must be old, too.
-    async fn is_quiet(&self, repo: &RepoId, pr: &PullRequest) -> bool {
-        let (Some(since), Some(tip), Some(head)) = (pr.quiet_since, &pr.base.sha, &pr.head.sha)
-        else {
-            return false;
-        };
-        let is_old = async |commit: &Sha| {
-            let Ok(Some(row)) = self.commit_if_any(repo, commit.as_str()).await else {
-                return false;
-            };
-            let made = row.body.committer.and_then(|by| by.date);
-            made.is_some_and(|made| made <= since)
-        };
-        let (tip, head) = tokio::join!(is_old(tip), is_old(head));
-        tip && head
-    }
-
-    /// A lasting "no" is no conflict where the sides changed nothing in common: the server is slow
-    async fn clear(&self, repo: &RepoId, pr: &PullRequest, watch: &mut Watch) {
-        let conflict = watch.verdict() == Some(Mergeability::Conflict);
-        if conflict && pr.state == PrState::Open {
-            // Seldom needed, so it is kept out of every merge's future.
-            watch.cleared = !Box::pin(self.may_conflict(repo, pr)).await;
-        }
-    }
-
-    /// Whether both sides changed one path since they parted; "yes" also where nobody can tell
-    async fn may_conflict(&self, repo: &RepoId, pr: &PullRequest) -> bool {
-        let (Some(parted), Some(tip)) = (&pr.merge_base, &pr.base.sha) else {
-            return true;
-        };
-        if parted == tip {
-            return false;
-        }
-        let (theirs, ours) = tokio::join!(
-            self.compare_revs(repo, parted.as_str(), tip.as_str()),
-            self.files_of_pr(repo, pr.number),
-        );
-        match (theirs, ours) {
-            (Ok(theirs), Ok(ours)) => {
-                let whole = theirs.commits.len() as u64 == theirs.ahead;
-                !whole || touch(&theirs.files, &ours)
-            }
-            _ => true,
-        }
-    }
-
     /// `None` is merged
     async fn try_merge(
         &self,
         repo: &RepoId,
         number: u64,
-        pr: Option<&PullRequest>,
+        head: Option<&Sha>,
         opts: &MergeOpts,
     ) -> std::result::Result<Option<MergeOutcome>, Refusal> {
-        // The branch of a fork that is not allowed stays.
-        let ours = pr
-            .and_then(|pr| pr.head.repo.as_ref())
-            .is_none_or(|head| self.rest.allows(head.owner(), head.name()).is_ok());
         let body = MergeBody {
             style: opts.strategy.as_str(),
             title: opts.title.as_deref(),
             message: opts.message.as_deref(),
-            head_commit_id: opts.head_sha.as_ref().map(Sha::as_str),
-            delete_branch_after_merge: opts.delete_branch && ours,
+            head_commit_id: head.map(Sha::as_str),
+            delete_branch_after_merge: opts.delete_branch && opts.when_checks_succeed,
             merge_when_checks_succeed: opts.when_checks_succeed,
         };
         let answer = self
@@ -346,14 +187,13 @@ impl Forgejo {
         }
     }
 
-    async fn merged(
+    /// Returns the pull request with the commit of its merge, where that can be read soon
+    async fn with_merge_sha(
         &self,
         repo: &RepoId,
         number: u64,
         mut pr: Option<PullRequest>,
-        opts: &MergeOpts,
-        already: bool,
-    ) -> Result<MergeOutcome> {
+    ) -> Option<PullRequest> {
         let known = |pr: &Option<PullRequest>| pr.as_ref().is_some_and(|pr| pr.merge_sha.is_some());
         let end = Instant::now() + SHA_PATIENCE;
         while !known(&pr) {
@@ -367,28 +207,59 @@ impl Forgejo {
             }
             sleep(POLL / 2).await;
         }
-        let Some(pr) = pr else {
+        pr
+    }
+
+    /// The outcome of a merge by this call, of the commit `head` where that is known
+    async fn merged(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        pr: Option<PullRequest>,
+        opts: &MergeOpts,
+        head: Option<Sha>,
+    ) -> Result<MergeOutcome> {
+        let Some(pr) = self.with_merge_sha(repo, number, pr).await else {
             return Ok(MergeOutcome::Merged {
                 sha: None,
-                already,
+                already: false,
                 branch_deleted: false,
+                branch_moved: false,
                 own_branch: None,
             });
         };
-        let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
+        let left = match head {
+            Some(head) if opts.delete_branch => self.delete_merged(&pr, &head).await,
+            None if opts.delete_branch && self.head_is_gone(&pr).await => BranchLeft::Gone,
+            _ => BranchLeft::Stays,
+        };
         Ok(MergeOutcome::Merged {
-            own_branch: pr.own_branch(repo),
+            own_branch: pr.own_branch(repo).filter(|_| left != BranchLeft::Moved),
             sha: pr.merge_sha,
-            already,
-            branch_deleted,
+            already: false,
+            branch_deleted: left == BranchLeft::Gone,
+            branch_moved: left == BranchLeft::Moved,
         })
     }
 
-    async fn head_is_gone(&self, pr: &PullRequest) -> bool {
-        match &pr.head.repo {
-            Some(repo) => matches!(self.branch_if_any(repo, &pr.head.branch).await, Ok(None)),
-            None => true,
-        }
+    /// The outcome of a call that merged nothing, since it was merged before
+    async fn already_merged(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        pr: PullRequest,
+        opts: &MergeOpts,
+    ) -> Result<MergeOutcome> {
+        let branch_deleted = opts.delete_branch && self.head_is_gone(&pr).await;
+        let own_branch = pr.own_branch(repo);
+        let pr = self.with_merge_sha(repo, number, Some(pr)).await;
+        Ok(MergeOutcome::Merged {
+            own_branch,
+            sha: pr.and_then(|pr| pr.merge_sha),
+            already: true,
+            branch_deleted,
+            branch_moved: false,
+        })
     }
 
     /// The last word on a refusal that is not worth another try
@@ -485,23 +356,6 @@ impl Forgejo {
     }
 }
 
-/// Whether two sets of changes meet: in one path, or in a file where the other has a folder
-fn touch(theirs: &[ChangedFile], ours: &[ChangedFile]) -> bool {
-    let inside = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
-    let meet = |a: &str, b: &str| a == b || inside(a, b) || inside(b, a);
-    theirs
-        .iter()
-        .flat_map(paths)
-        .any(|a| ours.iter().flat_map(paths).any(|b| meet(a, b)))
-}
-
-fn paths(file: &ChangedFile) -> impl Iterator<Item = &str> {
-    [Some(&file.path), file.previous_path.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-}
-
 /// Whether a merge may still follow on what was answered
 fn unsure(refusal: &Refusal) -> bool {
     matches!(
@@ -513,6 +367,24 @@ fn unsure(refusal: &Refusal) -> bool {
                     | ForgeError::NoAnswer { .. }
                     | ForgeError::Unexpected { .. }
             )
+    )
+}
+
+/// Whether a merge that is found after this refusal may be the one that was asked for
+fn may_be_done(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::Final(ForgeError::NoAnswer { .. } | ForgeError::Unexpected { .. })
+    )
+}
+
+fn is_head_moved(error: &ForgeError) -> bool {
+    matches!(
+        error,
+        ForgeError::Conflict {
+            kind: ConflictKind::HeadMoved { .. },
+            ..
+        }
     )
 }
 
@@ -548,7 +420,7 @@ fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
     let (reason, text) = match watch.verdict()? {
         Mergeability::Empty => (
             MergeBlock::Empty,
-            "there is nothing to merge: no file differs between the branches",
+            "there is nothing to merge: the head has no commit that the base does not have",
         ),
         Mergeability::Conflict => (
             MergeBlock::Conflict,
@@ -566,36 +438,4 @@ fn settled(watch: &Watch, message: &str) -> Option<ForgeError> {
         message,
         status: None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::forge::model::ChangeKind;
-
-    fn changed(path: &str, previous: Option<&str>) -> ChangedFile {
-        ChangedFile {
-            path: path.to_owned(),
-            previous_path: previous.map(str::to_owned),
-            change: ChangeKind::Modified,
-            additions: 0,
-            deletions: 0,
-        }
-    }
-
-    #[test]
-    fn changes_that_meet() {
-        for (a, b, meet) in [
-            (changed("a", None), changed("a", None), true),
-            (changed("a", None), changed("b", None), false),
-            (changed("a", None), changed("ab", None), false),
-            (changed("a", None), changed("a/b", None), true),
-            (changed("a/b", None), changed("a", None), true),
-            (changed("new", Some("old")), changed("old", None), true),
-            (changed("x/1", None), changed("x/2", None), false),
-        ] {
-            assert_eq!(touch(&[a], &[b]), meet);
-        }
-        assert!(!touch(&[], &[changed("a", None)]));
-    }
 }

@@ -9,14 +9,18 @@ mod branches;
 mod commits;
 mod contents;
 mod merge;
+mod merged_branch;
 mod overview;
 mod protection;
 mod pulls;
 mod server;
+mod settle;
 mod status;
 mod tags;
+mod tasks;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod trees;
 mod wire;
 mod write;
@@ -33,13 +37,13 @@ use server::Server;
 use tokio::sync::OnceCell;
 
 use super::{
-    About, Endpoint, Forge, ForgeError, ForgeType, Result,
+    About, Endpoint, Flavor, Forge, ForgeError, ForgeType, Result,
     allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
-        Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository, Review, Run,
-        RunFilter, Sha, StatusOpts, Tag, TagOpts,
+        Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, MergeStyles,
+        Mergeability, Overview, Page, PrFilter, Protection, PullRequest, RepoId, Repository,
+        Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     recent::Recent,
     rest::{Call, Paging, Rest},
@@ -60,6 +64,8 @@ pub struct Forgejo {
     /// Forgejo's own API, which tells it from Gitea
     own_api: Option<Rest>,
     server: OnceCell<Server>,
+    /// What the server reported to be, where only that was asked
+    flavor: OnceCell<Flavor>,
     recent: Recent,
 }
 
@@ -75,6 +81,7 @@ impl Forgejo {
             rest: Rest::new(http, endpoint, credential, paging),
             own_api,
             server: OnceCell::new(),
+            flavor: OnceCell::new(),
             recent: Recent::default(),
         }
     }
@@ -145,6 +152,10 @@ impl Forge for Forgejo {
 
     async fn about(&self) -> Result<About> {
         self.about_server().await
+    }
+
+    async fn flavor(&self) -> Result<Flavor> {
+        self.flavor_of_server().await
     }
 
     async fn whoami(&self) -> Result<Identity> {
@@ -241,6 +252,14 @@ impl Forge for Forgejo {
         self.reviews_of_pr(repo, number).await
     }
 
+    fn recent_merge_styles(&self, repo: &RepoId) -> Option<MergeStyles> {
+        self.recent.styles(repo)
+    }
+
+    async fn since_last_push(&self, repo: &RepoId) -> Result<Option<Duration>> {
+        self.idle_time(repo).await
+    }
+
     async fn mergeability(
         &self,
         repo: &RepoId,
@@ -249,6 +268,10 @@ impl Forge for Forgejo {
     ) -> Result<Mergeability> {
         let pr = self.read_pr(repo, number).await?;
         Ok(self.judge(repo, pr, patience).await?.0)
+    }
+
+    async fn scheduled_merge(&self, repo: &RepoId, number: u64) -> Result<Option<String>> {
+        self.scheduled_by(repo, number).await
     }
 
     async fn has_open_dependency(&self, repo: &RepoId, number: u64) -> bool {
@@ -287,7 +310,12 @@ impl Forge for Forgejo {
             // An old server compares in another way, which takes nothing but ids.
             Err(ForgeError::NotFound { .. }) if Sha::parse(base).is_err() => {
                 let base = self.resolve_rev(repo, base).await?;
-                self.commits_ahead(repo, base.as_str(), head).await
+                let head = if head.contains(':') {
+                    head.to_owned()
+                } else {
+                    self.resolve_rev(repo, head).await?.to_string()
+                };
+                self.commits_ahead(repo, base.as_str(), &head).await
             }
             other => other,
         }

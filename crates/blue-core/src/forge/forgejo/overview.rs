@@ -37,6 +37,8 @@ impl Forgejo {
         let found = found?;
         let branches = branches?;
         let prs = read_prs(&found, prs)?;
+        // The list is not there although the repository is said to have one.
+        let prs_unreadable = prs.is_none() && found.has_pull_requests != Some(false);
         let rules = rules?;
         let wanted = branch.unwrap_or(&found.default_branch).to_owned();
         let here = branches.items.iter().find(|row| row.name == wanted);
@@ -76,6 +78,7 @@ impl Forgejo {
                 total: branches.total,
             },
             prs,
+            prs_unreadable,
             branch: wanted,
             tip,
             protection,
@@ -90,7 +93,8 @@ impl Forgejo {
     }
 }
 
-/// An empty repository has no such list, nor has one where pull requests are switched off
+/// An empty repository has no such list, nor has one where pull requests are switched off, nor a
+/// mirror, nor any for a member whose team may not read pull requests
 fn read_prs(
     found: &wire::Repo,
     prs: Result<Listing<WirePull>>,
@@ -101,10 +105,12 @@ fn read_prs(
             next_page: list.next_page,
             total: list.total,
         })),
-        Err(ForgeError::NotFound { .. }) if found.has_pull_requests == Some(false) => Ok(None),
-        Err(ForgeError::NotFound { .. }) if found.empty => {
+        Err(ForgeError::NotFound { .. })
+            if found.empty && found.has_pull_requests != Some(false) =>
+        {
             Ok(Some(Listing::of_all(Vec::new(), Page::default())))
         }
+        Err(ForgeError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

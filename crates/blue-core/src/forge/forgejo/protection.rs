@@ -1,5 +1,7 @@
 //! Branch protection, for those who may see the rules and for those who may not
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::{Forgejo, branches::WireBranch, wire};
@@ -53,7 +55,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         if self.own_name.is_empty() {
             &self.branch_name
         } else {
@@ -92,6 +94,8 @@ impl Rule {
                 .enable_merge_whitelist
                 .then(|| who(self.merge_whitelist_usernames, self.merge_whitelist_teams)),
             required_checks: required(self.enable_status_check, self.status_check_contexts),
+            check_apps: BTreeMap::new(),
+            merge_styles: None,
             require_up_to_date: self.block_on_outdated_branch,
             block_on_rejected_reviews: self.block_on_rejected_reviews,
             block_on_review_requests: self.block_on_official_review_requests,
@@ -103,6 +107,8 @@ impl Rule {
             can_push: row.and_then(|r| r.user_can_push),
             can_merge: row.and_then(|r| r.user_can_merge),
             tip: None,
+            binds_admins: None,
+            rulesets: Vec::new(),
             partial: false,
         }
     }
@@ -144,7 +150,7 @@ impl Forgejo {
         match answer.status.as_u16() {
             200 => answer.body.trim_ascii().is_empty(),
             // A key of another kind is "not found" here, too.
-            404 => answer.message().contains("no signing key"),
+            404 => answer.says("no signing key"),
             _ => false,
         }
     }

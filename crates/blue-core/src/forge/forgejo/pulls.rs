@@ -1,6 +1,6 @@
 //! Pull requests: read, find, open
 
-use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Forgejo, wire};
@@ -29,6 +29,8 @@ pub(super) struct WirePull {
     merge_commit_sha: Option<String>,
     merge_base: Option<String>,
     changed_files: Option<u64>,
+    /// 1 is `AGit`: made by a push, without a branch (Forgejo)
+    flow: Option<u64>,
     head: Option<WireSide>,
     base: Option<WireSide>,
     user: Option<wire::User>,
@@ -51,18 +53,12 @@ struct WireSide {
     repo: Option<wire::Repo>,
 }
 
-/// Long enough for a server to have seen a push and judged all pull requests that it is about
-const QUIET: SignedDuration = SignedDuration::from_secs(20);
-
 impl WirePull {
-    /// A while ago by the server's own clock, if neither side was pushed to since
-    fn quiet_since(&self, date: Option<&str>) -> Option<Timestamp> {
+    /// Returns the latest time that either side may have been pushed to; `None` unless all are told
+    fn last_push(&self) -> Option<Timestamp> {
         let pushed = |side: &Option<WireSide>| side.as_ref()?.repo.as_ref()?.updated_at;
-        let touched = [self.updated_at, pushed(&self.head), pushed(&self.base)];
-        let now = rfc2822::DateTimeParser::new().parse_timestamp(date?).ok()?;
-        let then = now.checked_sub(QUIET).ok()?;
-        let is_old = |at: &Option<Timestamp>| at.is_some_and(|at| at <= then);
-        touched.iter().all(is_old).then_some(then)
+        let (head, base) = (pushed(&self.head)?, pushed(&self.base)?);
+        Some(self.updated_at?.max(head).max(base))
     }
 }
 
@@ -103,6 +99,8 @@ impl From<WirePull> for PullRequest {
         };
         let base_repo = row.base.as_ref().and_then(|base| base.repo.as_ref());
         let archived = base_repo.is_some_and(|repo| repo.archived);
+        let styles = base_repo.and_then(wire::Repo::styles);
+        let last_push = row.last_push();
         Self {
             number: row.number,
             draft: row.draft.unwrap_or_else(|| has_draft_prefix(&row.title)),
@@ -117,7 +115,8 @@ impl From<WirePull> for PullRequest {
             } else {
                 Mergeable::Unknown
             },
-            quiet_since: None,
+            server_time: None,
+            last_push,
             merge_base: row.merge_base.and_then(|s| Sha::parse(&s).ok()),
             ruling: Ruling::Unknown,
             archived,
@@ -125,7 +124,10 @@ impl From<WirePull> for PullRequest {
                 .merge_commit_sha
                 .filter(|_| row.merged)
                 .and_then(|s| Sha::parse(&s).ok()),
-            changed_files: row.changed_files,
+            // Nothing is counted of a pull request without a branch.
+            changed_files: row.changed_files.filter(|_| row.flow != Some(1)),
+            commits: None,
+            styles,
             author: row.user.unwrap_or_default().login,
             created: row.created_at,
             updated: row.updated_at,
@@ -187,9 +189,8 @@ impl Forgejo {
             .await;
         let answer = self.explain(repo, result).await?;
         let pull: WirePull = answer.json()?;
-        let quiet_since = pull.quiet_since(answer.header("date"));
         let pr = PullRequest {
-            quiet_since,
+            server_time: answer.date(),
             ..pull.into()
         };
         self.recent.saw_pr(repo, &pr);
@@ -271,11 +272,40 @@ impl Forgejo {
         if found.empty {
             return Ok(());
         }
+        let why = if found.mirror {
+            "a mirror has none"
+        } else {
+            "this account may not read them"
+        };
         Err(ForgeError::NotFound {
             host: self.rest.host().clone(),
-            what: format!("pull requests of `{repo}`"),
+            what: format!("pull requests of `{repo}` ({why})"),
             status: Some(404),
         })
+    }
+
+    /// Returns why no pull request can be opened, if it is the whole list that is missing
+    async fn closed_to_pulls(&self, repo: &RepoId) -> Option<ForgeError> {
+        let list = self
+            .pulls_call(repo, &PrFilter::default())
+            .query("limit", 1);
+        if list.answer().await.ok()?.status.as_u16() != 404 {
+            return None;
+        }
+        match self.no_pulls(repo).await {
+            Err(ForgeError::NotFound { what, .. }) if what.starts_with("pull requests of") => {
+                match self.mirror_refusal(repo).await {
+                    Some(mirror) => Some(mirror),
+                    None => Some(ForgeError::Forbidden {
+                        host: self.rest.host().clone(),
+                        message: format!("this account may not see the pull requests of `{repo}`"),
+                        status: None,
+                    }),
+                }
+            }
+            Err(error @ ForgeError::Unsupported { .. }) => Some(error),
+            _ => None,
+        }
     }
 
     pub(super) async fn find_open_pr(
@@ -341,6 +371,11 @@ impl Forgejo {
                 status: Some(409),
             });
         }
+        if answer.status.as_u16() == 404
+            && let Some(error) = self.closed_to_pulls(repo).await
+        {
+            return Err(error.answered(404));
+        }
         let pull: WirePull = self.explain(repo, answer.ok()).await?.json()?;
         self.recent.opened_pr(repo, pull.number);
         Ok(pull.into())
@@ -356,16 +391,14 @@ impl Forgejo {
         let base_tip = self.read_branch(repo, base).await?.sha;
         let ahead = if head.contains(':') {
             match self.commits_ahead(repo, base, head).await {
-                // A fork that is not there, or not this branch in it.
+                // A fork that is not there, or not this branch in it, or a server that compares
+                // nothing (Forgejo before 8).
                 Err(ForgeError::NotFound { .. } | ForgeError::Invalid { .. }) => {
-                    Err(ForgeError::NotFound {
-                        host: self.rest.host().clone(),
-                        what: format!("branch `{head}`"),
-                        status: Some(404),
-                    })
+                    let tip = self.tip_in_fork(repo, head).await?;
+                    u64::from(tip != base_tip)
                 }
-                other => other,
-            }?
+                other => other?,
+            }
         } else {
             let head_tip = self.read_branch(repo, head).await?.sha;
             if head_tip == base_tip {
@@ -384,6 +417,35 @@ impl Forgejo {
             });
         }
         Ok(())
+    }
+
+    /// Returns the commit of `owner:branch` in that owner's fork
+    async fn tip_in_fork(&self, repo: &RepoId, head: &str) -> Result<Sha> {
+        let missing = || ForgeError::NotFound {
+            host: self.rest.host().clone(),
+            what: format!("branch `{head}`"),
+            status: Some(404),
+        };
+        let (owner, branch) = head.split_once(':').ok_or_else(missing)?;
+        // Mostly a fork has the name of its source.
+        let mut fork = match owner.split_once('/') {
+            Some((owner, name)) => RepoId::parse(owner, name),
+            None => RepoId::parse(owner, repo.name()),
+        }
+        .map_err(|_| missing())?;
+        if self.wire_repo(&fork).await.is_err() {
+            let forks = self
+                .repo_get(repo, &["forks"])
+                .all::<wire::Repo>(self.likely_cap())
+                .await?;
+            let of_owner = |fork: &RepoId| fork.owner().eq_ignore_ascii_case(owner);
+            let mut ids = forks.iter().filter_map(wire::Repo::id);
+            fork = ids.find(of_owner).ok_or_else(missing)?;
+        }
+        match self.branch_if_any(&fork, branch).await? {
+            Some(found) => Ok(found.sha),
+            None => Err(missing()),
+        }
     }
 
     pub(super) async fn is_merged(&self, repo: &RepoId, number: u64) -> Result<bool> {

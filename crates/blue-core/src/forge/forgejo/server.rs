@@ -1,11 +1,14 @@
 //! Which program answers, how old it is, and how much it gives at once
 
+use std::time::Duration;
+
 use tokio::join;
 
 use super::{Forgejo, wire};
 use crate::forge::{
     About, Flavor, ForgeError, Result,
     model::{Identity, Page, RepoId, Repository},
+    rest::Answer,
 };
 
 /// Rows per page where the server does not tell
@@ -42,6 +45,29 @@ fn own_version(text: &str) -> Option<(u32, u32)> {
     Some((major, minor))
 }
 
+/// Which of the two it is, by its version and what the API that only Forgejo has answers
+///
+/// An old proxy rule may hide that route, so the tail of the version counts too.
+fn flavor(version: &str, own: Option<Answer>) -> Flavor {
+    let has_own_api = own.is_some_and(|a| {
+        a.status.is_success()
+            && a.json::<wire::Version>()
+                .is_ok_and(|v| !v.version.is_empty())
+    });
+    if has_own_api || version.contains("+gitea-") {
+        Flavor::Forgejo
+    } else {
+        Flavor::Gitea
+    }
+}
+
+/// Returns the scopes that Gitea names when it refuses a token: `…, token scope=read:user,…`
+fn scopes_in(refusal: &str) -> Option<Vec<String>> {
+    let (_, scopes) = refusal.split_once("token scope=")?;
+    let scopes = scopes.split(',').map(|scope| scope.trim().to_owned());
+    Some(scopes.filter(|scope| !scope.is_empty()).collect())
+}
+
 impl Forgejo {
     pub(super) async fn server(&self) -> Result<&Server> {
         self.server.get_or_try_init(|| self.look()).await
@@ -74,31 +100,36 @@ impl Forgejo {
         })
     }
 
-    async fn look(&self) -> Result<Server> {
-        let own = self.own_api.as_ref().map(|rest| rest.get(&["version"]));
-        let forgejo = async {
-            match own {
-                Some(call) => call.answer().await.ok(),
-                None => None,
-            }
+    /// The flavour alone, without what else [`Self::look`] asks for
+    pub(super) async fn flavor_of_server(&self) -> Result<Flavor> {
+        if let Some(server) = self.server.get() {
+            return Ok(server.flavor);
+        }
+        let ask = async || {
+            let (version, own) = join!(
+                self.rest.get(&["version"]).what("version").send(),
+                self.own_version_answer(),
+            );
+            let version = version?.json::<wire::Version>()?.version;
+            Ok(flavor(&version, own))
         };
-        let (version, forgejo, settings) = join!(
+        self.flavor.get_or_try_init(ask).await.copied()
+    }
+
+    /// The version by the API that only Forgejo has
+    async fn own_version_answer(&self) -> Option<Answer> {
+        let call = self.own_api.as_ref()?.get(&["version"]);
+        call.answer().await.ok()
+    }
+
+    async fn look(&self) -> Result<Server> {
+        let (version, own, settings) = join!(
             self.rest.get(&["version"]).what("version").send(),
-            forgejo,
+            self.own_version_answer(),
             self.rest.get(&["settings", "api"]).send(),
         );
         let version = version?.json::<wire::Version>()?.version;
-        // Only Forgejo has this route; an old proxy rule may hide it, so the tail counts too.
-        let has_own_api = forgejo.is_some_and(|a| {
-            a.status.is_success()
-                && a.json::<wire::Version>()
-                    .is_ok_and(|v| !v.version.is_empty())
-        });
-        let flavor = if has_own_api || version.contains("+gitea-") {
-            Flavor::Forgejo
-        } else {
-            Flavor::Gitea
-        };
+        let flavor = flavor(&version, own);
         let cap = settings
             .ok()
             .and_then(|a| a.json::<wire::ApiSettings>().ok())
@@ -121,21 +152,56 @@ impl Forgejo {
             .await?
             .json()?;
         Ok(Identity {
+            scopes: self.scopes(&user.login).await,
             login: user.login,
             admin: user.is_admin,
-            scopes: self.scopes().await,
             rate: None,
         })
     }
 
-    /// Only newer Gitea tells a token what it may do
-    async fn scopes(&self) -> Option<Vec<String>> {
+    /// Returns what the token may do: newer Gitea tells it, all others are tried
+    async fn scopes(&self, login: &str) -> Option<Vec<String>> {
         let server = self.server().await.ok()?;
-        if !server.at_least(Flavor::Gitea, (1, 27)) || own_version(&server.version).is_none() {
-            return None;
+        if server.at_least(Flavor::Gitea, (1, 27)) && own_version(&server.version).is_some() {
+            let answer = self.rest.get(&["token"]).send().await.ok()?;
+            return answer.json::<wire::TokenInfo>().ok()?.scopes;
         }
-        let answer = self.rest.get(&["token"]).send().await.ok()?;
-        answer.json::<wire::TokenInfo>().ok()?.scopes
+        self.tried_scopes(login).await
+    }
+
+    /// Tries the scopes that Blue needs, by requests that change nothing
+    ///
+    /// A server looks at the scope of a token before it looks at anything else. No repository can
+    /// be called `-`, so what the token may do is answered with 404 and what it may not with 403.
+    async fn tried_scopes(&self, login: &str) -> Option<Vec<String>> {
+        let nowhere = ["repos", login, "-"];
+        let branches = ["repos", login, "-", "branches"];
+        let (reads, writes, issues) = join!(
+            self.rest.get(&nowhere).answer(),
+            self.rest
+                .post(&branches)
+                .json(&serde_json::json!({}))
+                .answer(),
+            self.rest
+                .get(&["repos", "issues", "search"])
+                .query("limit", 1)
+                .answer(),
+        );
+        // Asked with a token that may read the user, or this would not have been reached.
+        let mut scopes = vec!["read:user".to_owned()];
+        for (answer, scope) in [
+            (reads, "read:repository"),
+            (writes, "write:repository"),
+            (issues, "read:issue"),
+        ] {
+            let answer = answer.ok()?;
+            if answer.status.as_u16() != 403 {
+                scopes.push(scope.to_owned());
+            } else if let Some(told) = scopes_in(&answer.message()) {
+                return Some(told);
+            }
+        }
+        Some(scopes)
     }
 
     pub(super) async fn wire_repo(&self, repo: &RepoId) -> Result<wire::Repo> {
@@ -149,6 +215,7 @@ impl Forgejo {
         self.rest.allows(&found.owner.login, &found.name)?;
         self.recent
             .saw_default(repo, &found.default_branch, found.empty);
+        self.recent.saw_styles(repo, found.styles().as_ref());
         Ok(found)
     }
 
@@ -159,8 +226,34 @@ impl Forgejo {
         }
     }
 
+    /// Whether the caller may push, for the lock of a branch; believed for a minute
+    pub(super) async fn may_push(&self, repo: &RepoId) -> Result<bool> {
+        if let Some(may) = self.recent.permissions(repo) {
+            return Ok(may.push);
+        }
+        let may = self.read_repository(repo).await?.permissions;
+        if let Some(may) = may {
+            self.recent.saw_permissions(repo, may);
+        }
+        Ok(may.is_some_and(|may| may.push))
+    }
+
     pub(super) async fn read_repository(&self, repo: &RepoId) -> Result<Repository> {
         Ok(self.wire_repo(repo).await?.into_model(repo))
+    }
+
+    /// Returns how long ago the repository changed; the server keeps no time of a push alone
+    pub(super) async fn idle_time(&self, repo: &RepoId) -> Result<Option<Duration>> {
+        let answer = self
+            .rest
+            .get(&["repos", repo.owner(), repo.name()])
+            .what(format!("repository `{repo}`"))
+            .send()
+            .await?;
+        let found: wire::Repo = answer.json()?;
+        let ago = answer.date().zip(found.updated_at);
+        // A time in the future is a clock that was set back.
+        Ok(ago.and_then(|(now, then)| now.duration_since(then).try_into().ok()))
     }
 
     /// Make the most of a 404: a missing or private repository, an empty one, or the thing itself
@@ -175,6 +268,16 @@ impl Forgejo {
             what,
             status: Some(404),
         }
+    }
+
+    /// Returns why a repository takes no writes, if it is a mirror
+    pub(super) async fn mirror_refusal(&self, repo: &RepoId) -> Option<ForgeError> {
+        let found = self.wire_repo(repo).await.ok()?;
+        found.mirror.then(|| ForgeError::Forbidden {
+            host: self.rest.host().clone(),
+            message: format!("`{repo}` is a mirror: it takes changes only from its source"),
+            status: None,
+        })
     }
 
     /// Replace a bare "not found" by one that says what is missing

@@ -110,6 +110,7 @@ fn newest(mut rows: Vec<WireStatus>) -> Vec<Check> {
             context: row.context,
             description: row.description,
             url: row.target_url,
+            app: None,
         })
         .collect()
 }

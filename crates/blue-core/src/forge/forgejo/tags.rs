@@ -95,13 +95,13 @@ impl Forgejo {
                 message: answer.message_or_reason(),
                 status: Some(answer.status.as_u16()),
             }),
-            500 if message.contains("name is not valid") => Err(ForgeError::Invalid {
+            500 if answer.says("name is not valid") => Err(ForgeError::Invalid {
                 message,
                 status: Some(answer.status.as_u16()),
             }),
             // Words of git about a name in the way, which only site admins get to see.
             403 | 500
-                if message.contains("; cannot create")
+                if answer.says("; cannot create")
                     || self.has_tag_above(repo, &opts.name).await? =>
             {
                 Err(ForgeError::Conflict {
@@ -110,11 +110,15 @@ impl Forgejo {
                     status: Some(answer.status.as_u16()),
                 })
             }
-            422 if message.contains("protected") => Err(ForgeError::Forbidden {
+            422 if answer.says("protected") => Err(ForgeError::Forbidden {
                 host: self.rest.host().clone(),
                 message,
                 status: Some(answer.status.as_u16()),
             }),
+            500 => {
+                let mirror = self.mirror_refusal(repo).await;
+                Err(mirror.unwrap_or_else(|| answer.into_error()).answered(500))
+            }
             _ => self.explain(repo, Err(answer.into_error())).await,
         }
     }

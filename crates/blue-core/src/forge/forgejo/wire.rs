@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::forge::{
     ForgeError, Result,
-    model::{Host, Permissions, RepoId, Repository, Sha},
+    model::{Host, MergeStrategy, MergeStyles, Permissions, RepoId, Repository, Sha},
 };
 
 /// Take `null` as the type's empty value
@@ -78,10 +78,19 @@ pub(super) struct Repo {
     #[serde(default, deserialize_with = "or_default")]
     pub(super) archived: bool,
     #[serde(default, deserialize_with = "or_default")]
+    pub(super) mirror: bool,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) empty: bool,
     pub(super) has_pull_requests: Option<bool>,
     pub(super) has_actions: Option<bool>,
     permissions: Option<WirePermissions>,
+    allow_merge_commits: Option<bool>,
+    allow_rebase: Option<bool>,
+    allow_rebase_explicit: Option<bool>,
+    allow_squash_merge: Option<bool>,
+    allow_fast_forward_only_merge: Option<bool>,
+    #[serde(default, deserialize_with = "or_default")]
+    default_merge_style: String,
     #[serde(default, deserialize_with = "or_default")]
     html_url: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -108,14 +117,42 @@ impl Repo {
         RepoId::parse(&self.owner.login, &self.name).ok()
     }
 
+    /// The merge styles; a server too old to tell leaves all of them out
+    pub(super) fn styles(&self) -> Option<MergeStyles> {
+        self.allow_merge_commits?;
+        let told = [
+            (MergeStrategy::Merge, self.allow_merge_commits),
+            (MergeStrategy::Rebase, self.allow_rebase),
+            (MergeStrategy::RebaseMerge, self.allow_rebase_explicit),
+            (MergeStrategy::Squash, self.allow_squash_merge),
+            (
+                MergeStrategy::FastForwardOnly,
+                self.allow_fast_forward_only_merge,
+            ),
+        ];
+        let default = told
+            .iter()
+            .find(|(style, _)| style.as_str() == self.default_merge_style);
+        Some(MergeStyles {
+            default: default.map(|(style, _)| *style),
+            allowed: told
+                .iter()
+                .filter(|(_, allowed)| *allowed == Some(true))
+                .map(|(style, _)| *style)
+                .collect(),
+        })
+    }
+
     pub(super) fn into_model(self, asked: &RepoId) -> Repository {
         Repository {
+            styles: self.styles(),
             id: self.id().unwrap_or_else(|| asked.clone()),
             description: self.description,
             default_branch: self.default_branch,
             private: self.private,
             fork: self.fork,
             archived: self.archived,
+            mirror: self.mirror,
             empty: self.empty,
             permissions: self.permissions.map(|p| Permissions {
                 admin: p.admin,

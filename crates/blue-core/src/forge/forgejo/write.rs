@@ -145,7 +145,18 @@ fn came_late(place: &Place, error: &ForgeError) -> bool {
 impl Forgejo {
     pub(super) async fn commit(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         check(opts)?;
-        let _turn = turns::take(self.rest.host(), repo, &opts.branch).await;
+        let place = (self.rest.host(), repo, opts.branch.as_str());
+        let user = self.rest.user_key();
+        turns::exclusively(
+            place,
+            user,
+            self.may_push(repo),
+            Box::pin(self.commit_locked(repo, opts)),
+        )
+        .await
+    }
+
+    async fn commit_locked(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         if let Some(outcome) = self.commit_at_once(repo, opts).await? {
             return Ok(outcome);
         }
@@ -542,16 +553,18 @@ fn plan_write(
         Some((_, EntryKind::Symlink)) => return Err(ForgeError::is_a_link(path)),
         _ => {}
     }
+    let replaced = now.filter(|_| !same).map(|(blob, _)| blob);
     let operations = if same {
         Vec::new()
     } else {
-        vec![write(path, content, now.map(|n| n.0))]
+        vec![write(path, content, replaced.clone())]
     };
     Ok(Planned {
         operations,
         written: Some(WrittenFile {
             path: path.to_owned(),
             sha: id,
+            replaced,
         }),
     })
 }

@@ -73,7 +73,15 @@ impl Forgejo {
             return None;
         }
         let path = path.clone();
-        let operation = write(&path, content, Some(now));
-        Some((operation, WrittenFile { path, sha }))
+        let operation = write(&path, content, Some(now.clone()));
+        let replaced = Some(now);
+        Some((
+            operation,
+            WrittenFile {
+                path,
+                sha,
+                replaced,
+            },
+        ))
     }
 }

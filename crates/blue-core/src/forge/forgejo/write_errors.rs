@@ -53,7 +53,17 @@ impl Forgejo {
 
     async fn why(&self, sent: &Sent<'_>, answer: Answer) -> ForgeError {
         let message = answer.message_or_reason();
-        match meaning(answer.status.as_u16(), &message) {
+        // Gitea says of a mirror what it says of an archived repository.
+        if answer.status.as_u16() == 423
+            && let Some(mirror) = self.mirror_refusal(sent.repo).await
+        {
+            return mirror;
+        }
+        let said = match answer.unmasked() {
+            said if said.is_empty() => message.clone(),
+            said => said,
+        };
+        match meaning(answer.status.as_u16(), &said) {
             Meaning::Stale {
                 given,
                 current,
@@ -91,7 +101,7 @@ impl Forgejo {
                 }
             }
             // All that the server says is the path.
-            Meaning::Other if sent.operations.iter().any(|op| op.path == message) => {
+            Meaning::Other if sent.operations.iter().any(|op| op.path == said) => {
                 ForgeError::Invalid {
                     message: format!("this server takes no file called `{message}`"),
                     status: None,
@@ -129,17 +139,25 @@ impl Forgejo {
         }
         let now = self.branch_if_any(sent.repo, sent.branch).await.ok()?;
         let now = now.map(|branch| branch.sha);
-        (now.as_ref() != sent.before).then(|| ForgeError::Conflict {
-            kind: ConflictKind::HeadMoved { current: now },
-            message: message.to_owned(),
-            status: None,
-        })
+        if now.as_ref() != sent.before {
+            return Some(ForgeError::Conflict {
+                kind: ConflictKind::HeadMoved { current: now },
+                message: message.to_owned(),
+                status: None,
+            });
+        }
+        if sent.before.is_none()
+            && let Some(clash) = self.name_clash(sent.repo, sent.branch).await
+        {
+            return Some(clash);
+        }
+        self.mirror_refusal(sent.repo).await
     }
 
     async fn head_moved(&self, sent: &Sent<'_>, message: String) -> ForgeError {
         let now = self.branch_if_any(sent.repo, sent.branch).await;
-        // After its reason git names a folder of the server.
-        let reason = message.split(" - To /").next().unwrap_or(&message);
+        // After its reason git names where it pushed to.
+        let reason = message.split(" - To ").next().unwrap_or(&message);
         ForgeError::Conflict {
             kind: ConflictKind::HeadMoved {
                 current: now.ok().flatten().map(|b| b.sha),

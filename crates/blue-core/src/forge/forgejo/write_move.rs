@@ -58,6 +58,7 @@ impl Forgejo {
             written: Some(WrittenFile {
                 path: to.to_owned(),
                 sha: id,
+                replaced: None,
             }),
         })
     }

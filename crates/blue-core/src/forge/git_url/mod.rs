@@ -58,6 +58,9 @@ pub enum GitUrlError {
     UnknownScheme { scheme: String },
     #[error("the git URL has characters that are invisible, blank or not text")]
     Characters,
+    /// Some parsers take it for a slash, so that they find another host in the URL
+    #[error("the git URL has a backslash, which programs read in different ways")]
+    Backslash,
     #[error("the git URL has no valid host name")]
     BadHost,
     #[error("the git URL has no valid port")]
@@ -134,6 +137,20 @@ impl HostedUrl {
 
     pub fn repo_id(&self) -> &RepoId {
         &self.repo
+    }
+
+    /// Returns where the web pages of the forge begin by a URL that a user typed, with its scheme
+    ///
+    /// None of an ssh or git URL, which does not tell.
+    pub fn written_base(&self) -> Option<Url> {
+        let mut base = self.base_url();
+        let scheme = match self.scheme {
+            Scheme::Https => "https",
+            Scheme::Http => "http",
+            _ => return None,
+        };
+        base.set_scheme(scheme).ok()?;
+        Some(base)
     }
 
     /// Where the web pages of the forge begin, with a slash at the end

@@ -25,6 +25,7 @@ impl GitUrl {
         if let Some((scheme, rest)) = split_scheme(text) {
             return match Scheme::parse(scheme)? {
                 None => Ok(Self::Local),
+                Some(_) if rest.contains('\\') => Err(GitUrlError::Backslash),
                 Some(scheme) => with_scheme(scheme, rest).map(Self::Hosted),
             };
         }
@@ -37,6 +38,7 @@ impl GitUrl {
         }
         match split_scp(text) {
             None => Ok(Self::Local),
+            Some((authority, _)) if authority.contains('\\') => Err(GitUrlError::Backslash),
             Some((authority, path)) => short_form(authority, path).map(Self::Hosted),
         }
     }

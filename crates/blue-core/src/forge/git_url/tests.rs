@@ -411,3 +411,18 @@ proptest! {
         let _ = GitUrl::parse(&text);
     }
 }
+
+#[test]
+fn a_backslash_that_moves_the_host_is_refused() {
+    for text in [
+        r"https://evil.com\@github.com/a/b",
+        r"https://github.com\evil.com/a/b",
+        r"https://github.com/a\b/c",
+        r"ssh://git@evil.com\@github.com/a/b",
+        r"evil.com\@github.com:a/b",
+    ] {
+        assert_eq!(GitUrl::parse(text), Err(GitUrlError::Backslash), "{text}");
+    }
+    // On another system this is a folder.
+    assert_eq!(GitUrl::parse(r"C:\a\b"), Ok(GitUrl::Local));
+}

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{GitHub, PAGE_LIMIT};
+use super::{GitHub, PAGE_LIMIT, scopes::scopes};
 use crate::forge::{
     About, Flavor, Result,
     model::{Identity, Rate},
@@ -99,12 +99,4 @@ fn rate_of(answer: &Answer) -> Option<Rate> {
             .and_then(|s| i64::try_from(s).ok())
             .and_then(|s| Timestamp::from_second(s).ok()),
     })
-}
-
-fn scopes(text: &str) -> Vec<String> {
-    text.split(',')
-        .map(str::trim)
-        .filter(|s| !s.is_empty())
-        .map(str::to_owned)
-        .collect()
 }

@@ -174,7 +174,7 @@ impl GitHub {
         if matches!(answer.status.as_u16(), 409 | 422) {
             return Err(self.why_no_ref(repo, kind, name, answer).await);
         }
-        Err(self.explain(repo, answer.into_error()).await)
+        self.written(repo, answer).await.map(|_| ())
     }
 
     async fn why_no_ref(
@@ -185,16 +185,15 @@ impl GitHub {
         answer: Answer,
     ) -> ForgeError {
         let message = answer.message_or_reason();
-        let lower = message.to_lowercase();
         let conflict = |kind| ForgeError::Conflict {
             kind,
             message: message.clone(),
             status: Some(answer.status.as_u16()),
         };
-        if lower.contains("already exists") {
+        if answer.says("already exists") {
             return conflict(ConflictKind::Exists);
         }
-        if lower.contains("rule violations") || lower.contains("protected") {
+        if answer.says("rule violations") || answer.says("protected") {
             return self.forbidden(message).answered(answer.status.as_u16());
         }
         // The words for `a` beside `a/b` are no different from those for other failures.
@@ -242,12 +241,10 @@ impl GitHub {
         let message = answer.message_or_reason();
         match answer.status.as_u16() {
             200..300 => Ok(()),
-            422 if message.to_lowercase().contains("does not exist") => {
-                Err(self.not_found(what).answered(422))
-            }
+            422 if answer.says("does not exist") => Err(self.not_found(what).answered(422)),
             // The default branch, protection and rulesets.
             status @ (409 | 422) => Err(self.forbidden(message).answered(status)),
-            _ => Err(self.explain(repo, answer.into_error()).await),
+            _ => self.written(repo, answer).await.map(|_| ()),
         }
     }
 }

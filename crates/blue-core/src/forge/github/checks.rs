@@ -1,6 +1,7 @@
 //! Statuses and check runs
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{GitHub, PAGE_LIMIT};
@@ -13,6 +14,8 @@ use crate::forge::{
 const RUNS: u32 = 30;
 /// Requests at once for jobs
 const AT_ONCE: usize = 4;
+/// Context that GitHub gives a status which names none
+const DEFAULT_CONTEXT: &str = "default";
 
 #[derive(Debug, Deserialize)]
 struct Combined {
@@ -24,7 +27,8 @@ struct Combined {
 
 #[derive(Debug, Deserialize)]
 struct WireStatus {
-    context: String,
+    /// Missing on old Enterprise Servers
+    context: Option<String>,
     state: String,
     description: Option<String>,
     target_url: Option<String>,
@@ -40,11 +44,26 @@ struct CheckRuns {
 
 #[derive(Debug, Deserialize)]
 struct WireCheck {
+    #[serde(default)]
+    id: u64,
     name: String,
+    started_at: Option<Timestamp>,
+    app: Option<App>,
     status: String,
     conclusion: Option<String>,
     html_url: Option<String>,
     output: Option<Output>,
+}
+
+#[derive(Debug, Deserialize)]
+struct App {
+    id: Option<u64>,
+}
+
+impl WireCheck {
+    fn app_id(&self) -> Option<u64> {
+        self.app.as_ref()?.id
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +100,7 @@ impl GitHub {
         let statuses = unless_forbidden(statuses)?
             .map(|rows| rows.into_iter().map(of_status).collect::<Vec<_>>());
         let (runs, refused) = match runs {
-            Ok(rows) => (Ok(rows.into_iter().map(of_run).collect()), false),
+            Ok(rows) => (Ok(newest(rows).into_iter().map(of_run).collect()), false),
             // Fine-grained tokens have no right to check runs, and may have one to jobs.
             Err(refusal @ ForgeError::Forbidden { .. }) => {
                 let jobs = unless_forbidden(self.jobs_as_checks(repo, sha).await)?;
@@ -140,19 +159,17 @@ impl GitHub {
             description: opts.description.as_deref(),
             target_url: opts.target_url.as_deref(),
         };
-        let result = self
+        let answer = self
             .post(repo, &["statuses", sha.as_str()])
             .json(&body)
-            .send()
-            .await;
-        match self.explained(repo, result).await {
-            Err(ForgeError::Invalid { message, .. }) if message.contains("No commit found") => {
-                Err(self
-                    .not_found(format!("commit `{sha}` of `{repo}`"))
-                    .answered(422))
-            }
-            other => other.map(|_| ()),
+            .answer()
+            .await?;
+        if answer.status.as_u16() == 422 && answer.says("no commit found") {
+            return Err(self
+                .not_found(format!("commit `{sha}` of `{repo}`"))
+                .answered(422));
         }
+        self.written(repo, answer).await.map(|_| ())
     }
 }
 
@@ -176,6 +193,7 @@ fn of_job(job: Job) -> Check {
         state,
         description: String::new(),
         url: job.html_url,
+        app: None,
     }
 }
 
@@ -186,14 +204,34 @@ fn of_status(row: WireStatus) -> Check {
         _ => CheckState::Pending,
     };
     Check {
-        context: row.context,
+        context: row.context.unwrap_or_else(|| DEFAULT_CONTEXT.to_owned()),
         state,
         description: row.description.unwrap_or_default(),
         url: row.target_url.unwrap_or_default(),
+        app: None,
     }
 }
 
+/// Keeps the newest run of each name and app
+///
+/// GitHub's `filter=latest` gives the latest of each check suite. A workflow that was cancelled and
+/// started again has two suites, and only the newer run counts.
+fn newest(rows: Vec<WireCheck>) -> Vec<WireCheck> {
+    let mut kept: Vec<WireCheck> = Vec::new();
+    for row in rows {
+        let same =
+            |other: &&mut WireCheck| other.name == row.name && other.app_id() == row.app_id();
+        match kept.iter_mut().find(same) {
+            Some(other) if (other.started_at, other.id) < (row.started_at, row.id) => *other = row,
+            Some(_) => {}
+            None => kept.push(row),
+        }
+    }
+    kept
+}
+
 fn of_run(row: WireCheck) -> Check {
+    let app = row.app_id();
     let state = match (row.status.as_str(), row.conclusion.as_deref()) {
         ("completed", Some("success")) => CheckState::Success,
         ("completed", Some("neutral" | "skipped")) => CheckState::Skipped,
@@ -211,5 +249,6 @@ fn of_run(row: WireCheck) -> Check {
         state,
         description: row.output.and_then(|o| o.title).unwrap_or_default(),
         url: row.html_url.unwrap_or_default(),
+        app,
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{GitHub, PAGE_LIMIT, branches::Tip, says_empty, wire};
 use crate::{
     forge::{
-        ForgeError, Result,
+        ConflictKind, ForgeError, Result,
         model::{ChangeKind, ChangedFile, Commit, Comparison, Listing, Page, RepoId, Sha},
     },
     http::HeaderValue,
@@ -208,9 +208,10 @@ impl GitHub {
                 next_page: rows.next_page,
                 total: rows.total,
             }),
-            Err(ForgeError::Conflict { message, .. }) if message.contains("is empty") => {
-                Ok(Listing::of_all(Vec::new(), page))
-            }
+            Err(ForgeError::Conflict {
+                kind: ConflictKind::EmptyRepository,
+                ..
+            }) => Ok(Listing::of_all(Vec::new(), page)),
             Err(error) => Err(error),
         }
     }

@@ -9,7 +9,7 @@ use crate::{
         ConflictKind, ForgeError, Result,
         blob::{ObjectFormat, blob_id},
         model::{Entry, EntryKind, File, RepoId, Sha},
-        rest::Call,
+        rest::{Answer, Call},
     },
     http::HeaderValue,
 };
@@ -18,6 +18,14 @@ use crate::{
 const MOST_ENTRIES: usize = 1000;
 /// Room for the JSON around a file that is not larger than the caller allows
 const ROOM: u64 = 8 * 1024 * 1024;
+/// Largest blob that GitHub's API gives
+const MAX_BLOB_BYTES: u64 = 100 * 1024 * 1024;
+
+/// Entries of a directory, perhaps not all
+struct Listed {
+    entries: Vec<Entry>,
+    truncated: bool,
+}
 
 /// A file, a link, a submodule, or a directory with its entries
 #[derive(Debug, Deserialize)]
@@ -100,8 +108,8 @@ impl GitHub {
             return Err(ForgeError::is_directory());
         }
         // A link to a file is answered with that file; only the directory knows better.
-        if let Some(link) = own
-            && found.kind == "file"
+        if found.kind == "file"
+            && let Some(link) = own?
         {
             return self.read_link(repo, found, link, commit, max_bytes).await;
         }
@@ -150,11 +158,29 @@ impl GitHub {
     }
 
     /// The blob of the link at a path, if it is one
-    async fn link_at(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Option<Sha> {
+    ///
+    /// An error where that cannot be known: the file that a link points at has another blob, with
+    /// which it would be overwritten.
+    async fn link_at(
+        &self,
+        repo: &RepoId,
+        path: &str,
+        commit: Option<&Sha>,
+    ) -> Result<Option<Sha>> {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let entries = self.dir_at(repo, parent, commit).await.ok()?;
-        let entry = entries.into_iter().find(|entry| entry.path == path)?;
-        (entry.kind == EntryKind::Symlink).then_some(entry.sha)
+        let listed = self.entries_of(repo, parent, commit).await?;
+        let entry = listed.entries.into_iter().find(|entry| entry.path == path);
+        if entry.is_none() && listed.truncated {
+            return Err(ForgeError::Unsupported {
+                message: format!(
+                    "{} has more entries than GitHub lists, so that `{path}` may be a symlink",
+                    directory(parent)
+                ),
+                status: None,
+            });
+        }
+        let link = entry.filter(|entry| entry.kind == EntryKind::Symlink);
+        Ok(link.map(|entry| entry.sha))
     }
 
     async fn read_link(
@@ -211,6 +237,14 @@ impl GitHub {
     }
 
     async fn dir_at(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Vec<Entry>> {
+        let listed = self.entries_of(repo, path, commit).await?;
+        if listed.truncated {
+            return Err(too_many_entries(path));
+        }
+        Ok(listed.entries)
+    }
+
+    async fn entries_of(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Listed> {
         if path.is_empty() {
             let root = commit.map_or("HEAD", Sha::as_str);
             return self.tree_entries(repo, root, path).await;
@@ -226,35 +260,47 @@ impl GitHub {
         if found.entries.len() >= MOST_ENTRIES {
             return self.tree_entries(repo, found.sha.0.as_str(), path).await;
         }
-        Ok(found.entries.into_iter().map(Into::into).collect())
+        Ok(Listed {
+            entries: found.entries.into_iter().map(Into::into).collect(),
+            truncated: false,
+        })
     }
 
     /// The entries of a tree, or of the root of a commit; not cut at a thousand
-    async fn tree_entries(&self, repo: &RepoId, tree: &str, path: &str) -> Result<Vec<Entry>> {
+    async fn tree_entries(&self, repo: &RepoId, tree: &str, path: &str) -> Result<Listed> {
         let found: WireTree = self
             .get(repo, &["git", "trees", tree])
-            .what(format!("`{path}` in `{repo}`"))
+            .what(format!("{} in `{repo}`", directory(path)))
             .send()
             .await?
             .json()?;
-        if found.truncated {
-            return Err(ForgeError::Unsupported {
-                message: format!("`{path}` has more entries than GitHub tells"),
-                status: None,
-            });
-        }
-        Ok(found.tree.into_iter().map(|e| e.into_entry(path)).collect())
+        Ok(Listed {
+            entries: found.tree.into_iter().map(|e| e.into_entry(path)).collect(),
+            truncated: found.truncated,
+        })
     }
 
     async fn content(&self, repo: &RepoId, path: &str, commit: Option<&Sha>) -> Result<Found> {
-        self.content_call(repo, path, commit)
+        let answer = self
+            .content_call(repo, path, commit)
             .header(
                 http::header::ACCEPT,
                 HeaderValue::from_static("application/vnd.github.object+json"),
             )
-            .send()
-            .await?
-            .json()
+            .answer()
+            .await?;
+        self.readable(answer)?.json()
+    }
+
+    /// This answer, or the error that it means: of files over 100 MB GitHub gives nothing
+    fn readable(&self, answer: Answer) -> Result<Answer> {
+        if matches!(answer.status.as_u16(), 403 | 413 | 422) && answer.says("too large") {
+            return Err(ForgeError::TooLarge {
+                host: self.rest.host().clone(),
+                limit: MAX_BLOB_BYTES,
+            });
+        }
+        answer.ok()
     }
 
     /// Files over a megabyte have no content in JSON
@@ -269,8 +315,9 @@ impl GitHub {
             .content_call(repo, path, commit)
             .header(http::header::ACCEPT, raw_media())
             .max_body(max_bytes.saturating_add(ROOM))
-            .send()
+            .answer()
             .await?;
+        let answer = self.readable(answer)?;
         if answer.body.len() as u64 > max_bytes {
             return Err(ForgeError::TooLarge {
                 host: self.rest.host().clone(),
@@ -285,6 +332,22 @@ impl GitHub {
             .path(path)
             .query_opt("ref", commit)
             .what(format!("`{path}` in `{repo}`"))
+    }
+}
+
+/// A directory as a message names it
+pub(super) fn directory(path: &str) -> String {
+    match path.trim_end_matches('/') {
+        "" => "the root directory".to_owned(),
+        path => format!("`{path}`"),
+    }
+}
+
+/// A directory of which GitHub lists only a part
+pub(super) fn too_many_entries(path: &str) -> ForgeError {
+    ForgeError::Unsupported {
+        message: format!("{} has more entries than GitHub lists", directory(path)),
+        status: None,
     }
 }
 

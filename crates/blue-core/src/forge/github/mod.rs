@@ -12,6 +12,7 @@ mod protection;
 mod pulls;
 mod repo;
 mod runs;
+mod scopes;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -27,9 +28,9 @@ use super::{
     allow::Allow,
     model::{
         Branch, ChangedFile, Checks, Commit, CommitOpts, CommitOutcome, Comparison, CreatePrOpts,
-        Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, Mergeability,
-        Overview, Page, Permissions, PrFilter, Protection, PullRequest, RepoId, Repository, Review,
-        Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
+        Entry, File, Host, Identity, Job, Listing, LogTail, MergeOpts, MergeOutcome, MergeStyles,
+        Mergeability, Overview, Page, Permissions, PrFilter, Protection, PullRequest, RepoId,
+        Repository, Review, Run, RunFilter, Sha, StatusOpts, Tag, TagOpts,
     },
     recent::Recent,
     rest::{Answer, Call, Paging, Rest},
@@ -136,13 +137,20 @@ impl GitHub {
         )
     }
 
-    /// Say what a refused write means: GitHub tells "archived" by words alone, and hides what the
-    /// token may not do behind "not found"
+    /// Say what a refused write means: GitHub hides what the token may not do behind "not found"
     async fn explain(&self, repo: &RepoId, error: ForgeError) -> ForgeError {
+        self.explain_or(repo, error, |hidden| hidden).await
+    }
+
+    /// Like `explain`; `hidden` says why a write is "not found" in a repository that is there and
+    /// that the token's user may push to
+    async fn explain_or(
+        &self,
+        repo: &RepoId,
+        error: ForgeError,
+        hidden: impl FnOnce(ForgeError) -> ForgeError,
+    ) -> ForgeError {
         match error {
-            ForgeError::Forbidden {
-                message, status, ..
-            } if message.contains("archived") => ForgeError::Archived { message, status },
             ForgeError::NotFound { host, what, status } => match self.wire_repo(repo).await {
                 Ok(found) if found.archived => ForgeError::Archived {
                     message: format!("`{repo}` is archived"),
@@ -153,8 +161,9 @@ impl GitHub {
                     message: format!("the token may not write to `{repo}`"),
                     status,
                 },
+                Ok(_) => hidden(ForgeError::NotFound { host, what, status }),
                 Err(gone @ ForgeError::NotFound { .. }) => gone,
-                _ => ForgeError::NotFound { host, what, status },
+                Err(_) => ForgeError::NotFound { host, what, status },
             },
             other => other,
         }
@@ -178,13 +187,6 @@ impl GitHub {
             _ => what,
         };
         Err(ForgeError::NotFound { host, what, status })
-    }
-
-    async fn explained<T>(&self, repo: &RepoId, result: Result<T>) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.explain(repo, error).await),
-        }
     }
 
     /// Say the new name of a repository that was not written to because it moved: GitHub redirects
@@ -232,7 +234,7 @@ impl GitHub {
 
 /// The answer to anything about the commits of a repository that has none
 fn says_empty(answer: &Answer) -> bool {
-    answer.status.as_u16() == 409 && answer.message().contains("is empty")
+    answer.status.as_u16() == 409 && answer.says("is empty")
 }
 
 fn about_repo<'a>(mut call: Call<'a>, repo: &RepoId, tail: &[&str]) -> Call<'a> {
@@ -391,6 +393,18 @@ impl Forge for GitHub {
 
     async fn reviews_of(&self, repo: &RepoId, pr: &PullRequest) -> Result<Vec<Review>> {
         self.reviews_at(repo, pr).await
+    }
+
+    fn recent_merge_styles(&self, repo: &RepoId) -> Option<MergeStyles> {
+        self.recent.styles(repo)
+    }
+
+    async fn may_bypass(&self, repo: &RepoId, rule: &Protection) -> bool {
+        self.can_bypass(repo, rule).await
+    }
+
+    async fn since_last_push(&self, repo: &RepoId) -> Result<Option<Duration>> {
+        self.idle_time(repo).await
     }
 
     async fn mergeability(

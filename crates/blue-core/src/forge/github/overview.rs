@@ -8,6 +8,7 @@ use super::{
     branches::WireBranch,
     protection::{ClassicRule, Rule, combined},
     pulls::WirePull,
+    repo::likely_default,
 };
 use crate::forge::{
     ForgeError, Result,
@@ -57,7 +58,11 @@ impl GitHub {
         );
         let (branches_total, prs_total) = (branches_total?, prs_total?);
         let empty = branches.items.is_empty();
-        let default = found.default_branch.clone().unwrap_or_default();
+        let names = branches.items.iter().map(|row| row.name.as_str());
+        let default = match found.told_default() {
+            Some(name) => name.to_owned(),
+            None => likely_default(names),
+        };
         let wanted = branch.unwrap_or(&default).to_owned();
         self.recent.saw_default(repo, &default, empty);
         if !empty && branches.next_page.is_none() {
@@ -91,12 +96,13 @@ impl GitHub {
             Some(_) => combined(None, rules.0?),
         };
         Ok(Overview {
-            repository: self.repository_of(found, empty)?,
+            repository: self.repository_of(found, default, empty)?,
             branches: Listing {
                 items: branches.items.into_iter().map(Into::into).collect(),
                 next_page: branches.next_page,
                 total: branches_total,
             },
+            prs_unreadable: false,
             prs: prs.map(|prs| Listing {
                 items: prs.items.into_iter().map(Into::into).collect(),
                 next_page: prs.next_page,

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::forge::{
     ForgeError, Result,
-    model::{Protection, RepoId},
+    model::{MergeStrategy, Protection, RepoId},
 };
 
 #[derive(Debug, Deserialize)]
@@ -25,6 +25,8 @@ pub(super) struct Classic {
     required_signatures: Switch,
     #[serde(default)]
     lock_branch: Switch,
+    #[serde(default)]
+    required_linear_history: Switch,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -67,7 +69,13 @@ struct Slug {
 #[derive(Debug, Deserialize)]
 struct Context {
     context: String,
+    /// App that must report it; -1 is any (in rulesets `integration_id`)
+    #[serde(alias = "integration_id")]
+    app_id: Option<i64>,
 }
+
+/// Merge styles that keep a history linear
+const LINEAR_STYLES: &[MergeStrategy] = &[MergeStrategy::Squash, MergeStrategy::Rebase];
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Rule {
@@ -75,6 +83,12 @@ pub(super) struct Rule {
     kind: String,
     #[serde(default)]
     parameters: Option<Parameters>,
+    ruleset_id: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Ruleset {
+    current_user_can_bypass: Option<String>,
 }
 
 /// Of all kinds of rules; other kinds have other parameters
@@ -86,6 +100,7 @@ struct Parameters {
     required_status_checks: Vec<Context>,
     #[serde(default)]
     strict_required_status_checks_policy: bool,
+    allowed_merge_methods: Option<Vec<String>>,
 }
 
 /// What the classic rule's own route told
@@ -131,14 +146,39 @@ impl GitHub {
             .get(repo, &["branches", branch, "protection"])
             .answer()
             .await?;
-        let message = answer.message();
         match answer.status.as_u16() {
-            404 if message.contains("not protected") => Ok(ClassicRule::Absent),
+            404 if answer.says("not protected") => Ok(ClassicRule::Absent),
             // A plan without this feature has no rules.
-            403 if message.starts_with("Upgrade to") => Ok(ClassicRule::Absent),
+            403 if answer.unmasked().starts_with("Upgrade to") => Ok(ClassicRule::Absent),
             403 | 404 => Ok(ClassicRule::Hidden),
             _ => Ok(ClassicRule::Known(answer.ok()?.json()?)),
         }
+    }
+
+    /// Whether the caller is exempt from every rule of the branch
+    pub(super) async fn can_bypass(&self, repo: &RepoId, rule: &Protection) -> bool {
+        let is_admin = || self.recent.permissions(repo).is_some_and(|may| may.admin);
+        let bound = match rule.binds_admins {
+            Some(binds_admins) => binds_admins || !is_admin(),
+            None => rule.rulesets.is_empty(),
+        };
+        if rule.partial || bound {
+            return false;
+        }
+        let asked = rule.rulesets.iter().map(async |id| {
+            let path = ["rulesets", &id.to_string()];
+            let found: Result<Ruleset> = match self.get(repo, &path).send().await {
+                Ok(answer) => answer.json(),
+                Err(error) => Err(error),
+            };
+            let may = found.ok().and_then(|found| found.current_user_can_bypass);
+            matches!(
+                may.as_deref(),
+                Some("always" | "pull_requests_only" | "exempt")
+            )
+        });
+        let told = futures_util::future::join_all(asked).await;
+        told.into_iter().all(|may| may)
     }
 
     /// All active rules of rulesets; nothing where they may not be seen
@@ -174,7 +214,7 @@ pub(super) fn combined(
                 found.partial = true;
                 let checks = summary.protection.and_then(|p| p.required_status_checks);
                 for context in checks.map(|c| c.contexts).unwrap_or_default() {
-                    add_check(&mut found, context);
+                    add_check(&mut found, context, None);
                 }
             }
         }
@@ -191,18 +231,25 @@ pub(super) fn combined(
 
 fn add_classic_rule(found: &mut Protection, rule: Classic) {
     found.requires_signatures |= rule.required_signatures.enabled;
+    found.binds_admins = Some(rule.enforce_admins.enabled);
+    if rule.required_linear_history.enabled {
+        found.limit_styles(LINEAR_STYLES);
+    }
     // Only an admin can read this rule, and may be free of it.
     if rule.lock_branch.enabled && rule.enforce_admins.enabled {
         found.can_push = Some(false);
         found.can_merge = Some(false);
     }
     if let Some(checks) = rule.required_status_checks {
-        found.require_up_to_date |= checks.strict;
         // A new commit has passed nothing yet; only an admin can read this rule, and may be free of it.
         found.requires_pr |= rule.enforce_admins.enabled;
-        let named = checks.checks.into_iter().map(|c| c.context);
-        for context in checks.contexts.into_iter().chain(named) {
-            add_check(found, context);
+        let named = !checks.checks.is_empty() || !checks.contexts.is_empty();
+        found.require_up_to_date |= checks.strict && named;
+        for context in checks.contexts {
+            add_check(found, context, None);
+        }
+        for check in checks.checks {
+            add_check(found, check.context, check.app_id);
         }
     }
     if let Some(reviews) = rule.required_pull_request_reviews {
@@ -220,18 +267,36 @@ fn add_classic_rule(found: &mut Protection, rule: Classic) {
 
 fn add_rule(found: &mut Protection, rule: Rule) {
     found.protected = true;
+    if let Some(id) = rule.ruleset_id
+        && !found.rulesets.contains(&id)
+    {
+        found.rulesets.push(id);
+    }
     let parameters = rule.parameters.unwrap_or_default();
     match rule.kind.as_str() {
         "pull_request" => {
             let count = parameters.required_approving_review_count;
             found.requires_pr = true;
             found.required_approvals = found.required_approvals.max(count);
+            if let Some(methods) = parameters.allowed_merge_methods {
+                let all = [
+                    MergeStrategy::Merge,
+                    MergeStrategy::Squash,
+                    MergeStrategy::Rebase,
+                ];
+                let named = |style: &MergeStrategy| methods.iter().any(|m| m == style.as_str());
+                let allowed: Vec<_> = all.into_iter().filter(named).collect();
+                found.limit_styles(&allowed);
+            }
         }
+        "required_linear_history" => found.limit_styles(LINEAR_STYLES),
         "required_status_checks" => {
             found.requires_pr = true;
-            found.require_up_to_date |= parameters.strict_required_status_checks_policy;
+            // Without a check that is required, GitHub asks for no newest base either.
+            let named = !parameters.required_status_checks.is_empty();
+            found.require_up_to_date |= parameters.strict_required_status_checks_policy && named;
             for check in parameters.required_status_checks {
-                add_check(found, check.context);
+                add_check(found, check.context, check.app_id);
             }
         }
         "required_signatures" => found.requires_signatures = true,
@@ -247,7 +312,10 @@ fn add_rule(found: &mut Protection, rule: Rule) {
     }
 }
 
-fn add_check(found: &mut Protection, context: String) {
+fn add_check(found: &mut Protection, context: String, app: Option<i64>) {
+    if let Some(app) = app.and_then(|app| u64::try_from(app).ok()) {
+        found.check_apps.insert(context.clone(), app);
+    }
     if !found.required_checks.contains(&context) {
         found.required_checks.push(context);
     }

@@ -1,11 +1,14 @@
 //! Repositories
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{GitHub, says_empty, wire};
+use super::{GitHub, PAGE_LIMIT, says_empty, wire};
 use crate::forge::{
     ForgeError, Result,
-    model::{Permissions, RepoId, Repository},
+    model::{Page, Permissions, RepoId, Repository},
 };
 
 #[derive(Debug, Deserialize)]
@@ -13,7 +16,9 @@ pub(super) struct WireRepo {
     name: String,
     owner: wire::User,
     description: Option<String>,
-    pub(super) default_branch: Option<String>,
+    default_branch: Option<String>,
+    /// Its name on old Enterprise Servers
+    master_branch: Option<String>,
     #[serde(default)]
     private: bool,
     #[serde(default)]
@@ -25,6 +30,8 @@ pub(super) struct WireRepo {
     #[serde(default)]
     size: u64,
     permissions: Option<WirePermissions>,
+    #[serde(flatten)]
+    styles: wire::Styles,
     #[serde(default)]
     html_url: String,
     #[serde(default)]
@@ -48,6 +55,13 @@ impl WireRepo {
         format!("{}/{}", self.owner.login, self.name)
     }
 
+    /// The default branch, where it is told
+    pub(super) fn told_default(&self) -> Option<&str> {
+        let told = self.default_branch.as_deref();
+        let told = told.filter(|name| !name.is_empty());
+        told.or(self.master_branch.as_deref())
+    }
+
     /// Unless the answer denies it
     pub(super) fn may_push(&self) -> bool {
         self.permissions.is_none_or(|p| p.push)
@@ -66,12 +80,25 @@ impl GitHub {
         // The size is rounded down and late: zero says "perhaps empty" and no more.
         let seen = self.recent.default_branch(repo).is_some();
         let empty = found.size == 0 && !seen && self.has_no_commit(repo).await?;
-        let found = self.repository_of(found, empty)?;
+        let default = match found.told_default() {
+            Some(name) => name.to_owned(),
+            None if empty => String::new(),
+            None => {
+                let rows = self.branch_page(repo, Page::first(PAGE_LIMIT)).await?;
+                likely_default(rows.items.iter().map(|row| row.name.as_str()))
+            }
+        };
+        let found = self.repository_of(found, default, empty)?;
         self.recent.saw_default(repo, &found.default_branch, empty);
         Ok(found)
     }
 
-    pub(super) fn repository_of(&self, found: WireRepo, empty: bool) -> Result<Repository> {
+    pub(super) fn repository_of(
+        &self,
+        found: WireRepo,
+        default_branch: String,
+        empty: bool,
+    ) -> Result<Repository> {
         let id =
             RepoId::parse(&found.owner.login, &found.name).map_err(|e| ForgeError::Unexpected {
                 host: self.rest.host().clone(),
@@ -86,19 +113,35 @@ impl GitHub {
         if let Some(may) = permissions {
             self.recent.saw_permissions(&id, may);
         }
+        let styles = found.styles.told();
+        self.recent.saw_styles(&id, styles.as_ref());
         Ok(Repository {
             id,
             description: found.description.unwrap_or_default(),
-            default_branch: found.default_branch.unwrap_or_default(),
+            default_branch,
             private: found.private,
             fork: found.fork,
             archived: found.archived,
+            mirror: false,
             empty,
             permissions,
+            styles,
             html_url: found.html_url,
             clone_url: found.clone_url,
             ssh_url: found.ssh_url,
         })
+    }
+
+    /// Returns how long ago something was pushed
+    pub(super) async fn idle_time(&self, repo: &RepoId) -> Result<Option<Duration>> {
+        #[derive(Deserialize)]
+        struct Pushed {
+            pushed_at: Option<Timestamp>,
+        }
+        let answer = self.get(repo, &[]).send().await?;
+        let found: Pushed = answer.json()?;
+        let ago = answer.date().zip(found.pushed_at);
+        Ok(ago.and_then(|(now, then)| now.duration_since(then).try_into().ok()))
     }
 
     async fn has_no_commit(&self, repo: &RepoId) -> Result<bool> {
@@ -112,4 +155,17 @@ impl GitHub {
         }
         answer.ok().map(|_| false)
     }
+}
+
+/// The branch that is most likely the default one of a repository that does not tell it: the usual
+/// names first, else the first there is
+pub(super) fn likely_default<'a>(mut names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let usual = ["main", "master"];
+    let found = usual
+        .into_iter()
+        .find(|usual| names.clone().any(|name| name == *usual));
+    found
+        .or_else(|| names.next())
+        .unwrap_or_default()
+        .to_owned()
 }

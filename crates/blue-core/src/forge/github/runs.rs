@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{GitHub, PAGE_LIMIT, wire};
 use crate::forge::{
-    ForgeError, Result,
-    model::{Host, Job, Listing, LogTail, Page, RepoId, Run, RunFilter, RunState},
+    Result,
+    model::{Job, Listing, LogTail, Page, RepoId, Run, RunFilter, RunState},
 };
 
 #[derive(Debug, Deserialize)]
@@ -167,22 +167,8 @@ impl GitHub {
         let asked = call.url()?;
         let answer = call.answer().await?;
         let answer = if answer.status.is_redirection() {
-            let target = answer
-                .location(&asked)
-                .ok_or_else(|| self.not_found(&what))?;
-            let own = Host::of_url(&target).is_some_and(|h| h.is_loopback());
-            let ours = Host::of_url(&asked).is_some_and(|h| h.is_loopback());
-            // The link itself is what lets its bearer read: it must not travel in the open, nor
-            // point into this machine.
-            if !(target.scheme() == "https" && !own || own && ours) {
-                return Err(ForgeError::Unexpected {
-                    host: self.rest.host().clone(),
-                    status: answer.status.as_u16(),
-                    message: format!("the {what} is at an address that is not asked"),
-                });
-            }
             self.rest
-                .fetch_tail_without_token(target, max_bytes, &what)
+                .fetch_redirected_tail(&answer, &asked, max_bytes, &what)
                 .await?
         } else {
             answer

@@ -146,8 +146,12 @@ impl GitHub {
             object: commit.as_str(),
             kind: "commit",
         };
-        let result = self.post(repo, &["git", "tags"]).json(&body).send().await;
-        match self.explained(repo, result).await {
+        let answer = self
+            .post(repo, &["git", "tags"])
+            .json(&body)
+            .answer()
+            .await?;
+        match self.written(repo, answer).await {
             Ok(answer) => Ok(answer.json::<wire::Pointer>()?.sha.0),
             Err(ForgeError::NotFound { .. }) => {
                 Err(self.not_found(format!("commit `{commit}` of `{repo}`")))

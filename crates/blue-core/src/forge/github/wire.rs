@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::forge::model::{RepoId, Sha};
+use crate::forge::model::{MergeStrategy, MergeStyles, RepoId, Sha};
 
 /// An object id that was read; anything else is a wrong answer
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,35 @@ pub(super) struct RepoName {
     owner: User,
     #[serde(default)]
     pub(super) archived: bool,
+    #[serde(flatten)]
+    pub(super) styles: Styles,
+}
+
+/// Merge styles of a repository; told only to those who can push, and not at every place
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(super) struct Styles {
+    #[serde(rename = "allow_merge_commit")]
+    merge: Option<bool>,
+    #[serde(rename = "allow_squash_merge")]
+    squash: Option<bool>,
+    #[serde(rename = "allow_rebase_merge")]
+    rebase: Option<bool>,
+}
+
+impl Styles {
+    /// In the order that GitHub's own page proposes them; it has no setting for a default
+    pub(super) fn told(self) -> Option<MergeStyles> {
+        let all = [
+            (MergeStrategy::Merge, self.merge?),
+            (MergeStrategy::Squash, self.squash?),
+            (MergeStrategy::Rebase, self.rebase?),
+        ];
+        let allowed = all.into_iter().filter(|(_, allowed)| *allowed);
+        Some(MergeStyles {
+            allowed: allowed.map(|(style, _)| style).collect(),
+            default: None,
+        })
+    }
 }
 
 impl RepoName {

@@ -145,6 +145,8 @@ pub struct CommitOutcome {
 pub struct WrittenFile {
     pub path: String,
     pub sha: Sha,
+    /// Blob that was at the path before, where another one was
+    pub replaced: Option<Sha>,
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ pub struct Check {
     pub state: CheckState,
     pub description: String,
     pub url: String,
+    /// App that reported it, where the forge tells (GitHub)
+    #[serde(skip)]
+    pub app: Option<u64>,
 }
 
 /// All statuses and check runs of a commit, the newest per context

@@ -9,8 +9,11 @@ pub struct Overview {
     pub repository: Repository,
     /// The first page in the forge's own order
     pub branches: Listing<Branch>,
-    /// The first page of the open ones; absent where they are switched off
+    /// The first page of the open ones; absent where they are switched off, or not shown
     pub prs: Option<Listing<PullRequest>>,
+    /// The repository should have pull requests, and the forge does not show them to this caller:
+    /// it is a mirror, or their team may not read them (Gitea and Forgejo)
+    pub prs_unreadable: bool,
     /// The branch that was asked for, else the default branch
     pub branch: String,
     /// Where it is; absent when there is no such branch

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{RepoId, Sha};
@@ -18,10 +18,13 @@ pub struct PullRequest {
     pub head: PrSide,
     pub base: PrSide,
     pub mergeable: Mergeable,
-    /// As far as the forge knows, nothing was pushed to either side since then; a push of a moment ago
-    /// it may not know yet (Gitea and Forgejo)
+    /// When this was read, by the server's own clock (Gitea and Forgejo)
     #[serde(skip)]
-    pub quiet_since: Option<Timestamp>,
+    pub server_time: Option<Timestamp>,
+    /// Latest change of the pull request or of either repository, by the server's clock; a push of a
+    /// moment ago may be missing (Gitea and Forgejo)
+    #[serde(skip)]
+    pub last_push: Option<Timestamp>,
     /// Where the head left the base, as the forge keeps it (Gitea and Forgejo)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<Sha>,
@@ -32,9 +35,15 @@ pub struct PullRequest {
     /// Commit the merge made
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_sha: Option<Sha>,
-    /// How many files it changes, where the forge tells; 0 is an empty pull request
+    /// How many files it changes, where the forge tells; commits without changes make it 0 too
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_files: Option<u64>,
+    /// How many commits it has, where the forge tells (GitHub)
+    #[serde(skip)]
+    pub commits: Option<u64>,
+    /// Merge styles of the base repository, where the forge tells them with the pull request
+    #[serde(skip)]
+    pub styles: Option<MergeStyles>,
     pub author: String,
     pub created: Option<Timestamp>,
     pub updated: Option<Timestamp>,
@@ -42,12 +51,19 @@ pub struct PullRequest {
 }
 
 impl PullRequest {
+    /// Returns the time `quiet` before this was read, if nothing is known to have changed since then
+    pub(crate) fn quiet_since(&self, quiet: SignedDuration) -> Option<Timestamp> {
+        let then = self.server_time?.checked_sub(quiet).ok()?;
+        self.last_push.filter(|at| *at <= then).map(|_| then)
+    }
+
     /// The head branch, unless it is one of a fork
     pub(crate) fn own_branch(&self, repo: &RepoId) -> Option<String> {
         // After a rename the base has another name than was asked for.
         let home = self.base.repo.as_ref().unwrap_or(repo);
         let own = self.head.repo.as_ref() == Some(home);
-        own.then(|| self.head.branch.clone())
+        // The head of a pull request that a push made (AGit) is no branch.
+        (own && !self.head.branch.is_empty()).then(|| self.head.branch.clone())
     }
 }
 
@@ -62,7 +78,8 @@ pub enum PrState {
 /// One end of a pull request
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PrSide {
-    /// Branch name, also after the branch is gone
+    /// Branch name, also after the branch is gone; empty where a push to `refs/for/` made the pull
+    /// request (`AGit`)
     pub branch: String,
     pub sha: Option<Sha>,
     /// Absent when a fork was deleted
@@ -168,6 +185,43 @@ impl MergeStrategy {
     }
 }
 
+/// Merge styles that a repository allows
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct MergeStyles {
+    pub allowed: Vec<MergeStrategy>,
+    /// The style that the forge proposes, where it has such a setting (Gitea and Forgejo)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<MergeStrategy>,
+}
+
+impl MergeStyles {
+    /// Returns the style that the repository prefers: its default, else the first that is allowed
+    pub fn preferred(&self) -> Option<MergeStrategy> {
+        let default = self.default.filter(|style| self.allowed.contains(style));
+        default.or_else(|| self.allowed.first().copied())
+    }
+
+    /// Returns the style of a merge that names none: `merge` where it is allowed, else the preferred one
+    pub fn unnamed(&self) -> Option<MergeStrategy> {
+        let merge = MergeStrategy::Merge;
+        let allowed = self.allowed.contains(&merge);
+        if allowed {
+            Some(merge)
+        } else {
+            self.preferred()
+        }
+    }
+
+    /// Keeps only the styles that a rule of the base branch allows too
+    #[must_use]
+    pub fn within(mut self, rule: Option<&[MergeStrategy]>) -> Self {
+        if let Some(rule) = rule {
+            self.allowed.retain(|style| rule.contains(style));
+        }
+        self
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeOpts {
     pub strategy: MergeStrategy,
@@ -215,6 +269,8 @@ pub enum MergeOutcome {
         /// It was merged before this call
         already: bool,
         branch_deleted: bool,
+        /// The head branch was to be deleted, and stays: it has commits that were not merged
+        branch_moved: bool,
         /// The head branch, where it is one of this very repository and that is known
         own_branch: Option<String>,
     },
@@ -226,7 +282,7 @@ pub enum MergeOutcome {
 pub struct Review {
     pub author: String,
     pub state: ReviewState,
-    /// Counts towards required approvals, where the forge tells
+    /// Counts towards required approvals; `None` where the forge does not tell
     pub official: Option<bool>,
     /// The head moved since
     pub stale: bool,
@@ -244,4 +300,28 @@ pub enum ReviewState {
     Dismissed,
     /// Not submitted, or asked for
     Pending,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merge_without_a_style_is_merge_where_allowed_else_the_default() {
+        use MergeStrategy::{Merge, Rebase, Squash};
+        let styles = |allowed: &[MergeStrategy], default| MergeStyles {
+            allowed: allowed.to_vec(),
+            default,
+        };
+        let all = styles(&[Merge, Rebase, Squash], Some(Squash));
+        assert_eq!(
+            (all.unnamed(), all.preferred()),
+            (Some(Merge), Some(Squash))
+        );
+        let linear = all.clone().within(Some(&[Rebase, Squash]));
+        assert_eq!(linear.unnamed(), Some(Squash));
+        let without_default = all.within(Some(&[Rebase]));
+        assert_eq!(without_default.unnamed(), Some(Rebase));
+        assert_eq!(styles(&[], Some(Merge)).unnamed(), None);
+    }
 }

@@ -1,8 +1,10 @@
 //! Branch protection
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::Sha;
+use super::{MergeStrategy, Sha};
 
 /// What a branch demands, from every source the forge has
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
@@ -23,6 +25,12 @@ pub struct Protection {
     pub merge_whitelist: Option<Vec<String>>,
     /// Contexts that must pass; globs on Gitea and Forgejo
     pub required_checks: Vec<String>,
+    /// App that must report a required check, by its context, where the rule names one (GitHub)
+    #[serde(skip)]
+    pub check_apps: BTreeMap<String, u64>,
+    /// Merge styles that the rule allows; `None` where it does not limit them (GitHub)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_styles: Option<Vec<MergeStrategy>>,
     /// The branch must contain the newest base before a merge
     pub require_up_to_date: bool,
     pub block_on_rejected_reviews: bool,
@@ -45,11 +53,25 @@ pub struct Protection {
     /// Where the branch was when its rule was read, if the forge told it along (GitHub)
     #[serde(skip)]
     pub tip: Option<Sha>,
+    /// Whether the classic rule binds admins too; `None` where there is no such rule (GitHub)
+    #[serde(skip)]
+    pub binds_admins: Option<bool>,
+    /// Rulesets with a rule for the branch (GitHub)
+    #[serde(skip)]
+    pub rulesets: Vec<u64>,
     /// The token may not see the whole rule
     pub partial: bool,
 }
 
 impl Protection {
+    /// Limits the merge styles to those that one more rule allows
+    pub(crate) fn limit_styles(&mut self, allowed: &[MergeStrategy]) {
+        match &mut self.merge_styles {
+            Some(styles) => styles.retain(|style| allowed.contains(style)),
+            None => self.merge_styles = Some(allowed.to_vec()),
+        }
+    }
+
     pub fn none() -> Self {
         Self::default()
     }

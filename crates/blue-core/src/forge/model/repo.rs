@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{RepoId, Sha};
+use super::{MergeStyles, RepoId, Sha};
 
 /// Who asks, and what the token may do
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,6 +13,26 @@ pub struct Identity {
     /// Scopes of the token, where the forge tells
     pub scopes: Option<Vec<String>>,
     pub rate: Option<Rate>,
+}
+
+impl Identity {
+    /// Whether the token reads repositories, where that is known
+    pub fn may_read(&self) -> Option<bool> {
+        self.may("read")
+    }
+
+    /// Whether the token writes to repositories, where that is known
+    pub fn may_write(&self) -> Option<bool> {
+        self.may("write")
+    }
+
+    /// By the scopes of Gitea and Forgejo; those of GitHub have other names
+    fn may(&self, verb: &str) -> Option<bool> {
+        let scopes = self.scopes.as_ref()?;
+        let has = |wanted: &str| scopes.iter().any(|scope| scope == wanted);
+        let writes = has("all") || has("write:repository");
+        Some(writes || verb == "read" && has("read:repository"))
+    }
 }
 
 /// What is left of the forge's request allowance
@@ -44,9 +64,14 @@ pub struct Repository {
     pub private: bool,
     pub fork: bool,
     pub archived: bool,
+    /// It copies another repository, and takes changes from there only (Gitea and Forgejo)
+    pub mirror: bool,
     /// No commit yet: most routes of a forge answer oddly until the first one
     pub empty: bool,
     pub permissions: Option<Permissions>,
+    /// Where the forge tells the caller; GitHub tells those who can push
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub styles: Option<MergeStyles>,
     pub html_url: String,
     pub clone_url: String,
     pub ssh_url: String,

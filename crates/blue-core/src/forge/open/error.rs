@@ -56,6 +56,26 @@ pub enum OpenError {
     Token(#[from] TokenError),
     #[error(transparent)]
     Git(#[from] GitError),
+    /// Another one of these, and what was noticed before it
+    #[error("{error}")]
+    Noticed {
+        notices: Vec<String>,
+        /// Not a source: it is this very error
+        error: Box<Self>,
+    },
+}
+
+impl OpenError {
+    /// Add what was noticed before the failure
+    pub(super) fn noticed(self, notices: Vec<String>) -> Self {
+        if notices.is_empty() {
+            return self;
+        }
+        Self::Noticed {
+            notices,
+            error: Box::new(self),
+        }
+    }
 }
 
 fn names(hosts: &[Host]) -> String {

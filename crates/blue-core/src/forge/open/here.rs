@@ -1,4 +1,8 @@
-use super::{Find, Forges, OpenError, choose::default_base, known::Known};
+use super::{
+    Find, Forges, HostSource, OpenError, ReadsOnly,
+    choose::{Web, default_base},
+    known::Known,
+};
 use crate::{
     forge::{
         detect::{DetectedType, Detection, FoundBy, known_host},
@@ -6,7 +10,7 @@ use crate::{
         model::Host,
     },
     git::Place,
-    project::{Cached, ForgeConfig, Project},
+    project::{Exclude, ForgeConfig, Project},
 };
 
 /// A find in the working directory
@@ -16,132 +20,122 @@ pub(super) struct HereFind {
 }
 
 /// A remote that was chosen
-struct Remote {
-    name: String,
-    url: HostedUrl,
+pub(super) struct Remote {
+    pub(super) name: String,
+    pub(super) url: HostedUrl,
     notice: Option<String>,
+}
+
+/// A work tree, and where its `.blue/config.yaml` is kept out of `git status`
+pub(super) struct WorkTree {
+    pub(super) project: Project,
+    pub(super) exclude: Exclude,
 }
 
 impl Forges {
     /// What the working directory says; none outside of repositories and without remotes
+    ///
+    /// The remote names host, owner and repository. `.blue/config.yaml` gives the type of that
+    /// host; where there is no remote to use it names the repository, for reading only.
     pub(super) async fn here(&self, remote: Option<&str>) -> Result<Option<HereFind>, OpenError> {
-        let project = match self.git.place(&self.cwd).await? {
+        let tree = match self.git.place(&self.cwd).await? {
             Place::Outside => return Ok(None),
             Place::Bare => None,
-            Place::WorkTree(top) => Some(Project::at(top)),
+            Place::WorkTree { top, exclude } => Some(WorkTree {
+                project: Project::at(top),
+                exclude: Exclude::at(exclude),
+            }),
         };
         let known = self.known()?;
-        let config = match &project {
-            Some(project) => project.forge()?,
+        let config = match &tree {
+            Some(tree) => tree.project.forge()?,
             None => None,
         };
-        // Who names a remote means that one, whatever the file says.
+        // A remote that is named is meant, whatever the file says.
         let file = config.as_ref().filter(|_| remote.is_none());
         if file.is_some_and(|f| f.kind == Some(DetectedType::None)) {
+            let base = default_base(&local());
             return Ok(Some(HereFind {
-                find: Find::new(Detection::none(), default_base(&local())),
+                find: Find::new(Detection::none(), base, HostSource::File),
                 remote: None,
             }));
         }
         let chosen = match (self.remote(remote).await, file) {
-            // The file says all that the remotes leave open.
-            (Err(_), Some(file)) if file.is_whole() => None,
+            (Err(OpenError::Remotes { remotes }), Some(file)) if file.is_whole() => {
+                self.remote_of_file(&known, &remotes, file).await
+            }
+            (Err(OpenError::Local { .. } | OpenError::Url { .. }), Some(file))
+                if file.is_whole() =>
+            {
+                None
+            }
             (chosen, _) => chosen?,
         };
-        let name = chosen.as_ref().map(|r| r.name.clone());
-        let mut find = match (file, chosen) {
-            (Some(file), chosen) if !file.is_empty() => self.by_file(&known, file, chosen).await,
-            (_, None) => return Ok(None),
-            (_, Some(chosen)) => {
-                let mut find = self.find_url(&known, &chosen.url).await;
-                find.notices.extend(chosen.notice);
-                // The `forge:` of a person is never rewritten, an empty one neither.
-                if let (Some(project), None, None) = (&project, &config, remote) {
-                    self.keep(project, &mut find, &chosen.url);
-                }
-                Some(find)
-            }
+        let Some(chosen) = chosen else {
+            let Some(file) = file.filter(|f| f.is_whole()) else {
+                return Ok(None);
+            };
+            let find = self.by_file(&known, file).await;
+            return Ok(find.map(|find| HereFind { find, remote: None }));
         };
-        // Only GitHub has to be asked for its rules by the name of the branch.
-        if let (Some(find), Some(remote)) = (&mut find, &name)
-            && find.found.kind == DetectedType::GitHub
-        {
-            find.default_branch = self.git.remote_head(&self.cwd, remote).await?;
+        let mut find = self.by_remote(&known, &chosen, file).await;
+        if let (Some(tree), None) = (&tree, remote) {
+            let file = config.as_ref();
+            self.reconcile(tree, &mut find, &chosen, file).await;
         }
-        Ok(find.map(|find| HereFind { find, remote: name }))
+        // Only GitHub has to be asked for its rules by the name of the branch.
+        if find.found.kind == DetectedType::GitHub {
+            find.default_branch = self.git.remote_head(&self.cwd, &chosen.name).await?;
+        }
+        Ok(Some(HereFind {
+            find,
+            remote: Some(chosen.name),
+        }))
     }
 
-    async fn by_file(
-        &self,
-        known: &Known,
-        file: &ForgeConfig,
-        chosen: Option<Remote>,
-    ) -> Option<Find> {
-        let url = chosen.as_ref().map(|r| &r.url);
-        let cloned_from = url.map(|u| known.web_host(u));
-        let host = file.host.clone().or_else(|| cloned_from.clone())?;
-        // Only the remote is the user's own word about the host.
-        let confirmed = cloned_from.as_ref() == Some(&host);
-        let same = url.filter(|_| confirmed);
-        let base = known.base(&host).unwrap_or_else(|| {
-            let mut base = match same {
-                Some(url) if url.host() == host => url.base_url(),
-                _ => default_base(&host),
-            };
-            if let Some(sub) = &file.sub_path {
-                base.set_path(&format!("/{sub}/"));
-            }
-            base
-        });
+    /// The forge of a remote; the file may tell the type of its host
+    async fn by_remote(&self, known: &Known, chosen: &Remote, file: Option<&ForgeConfig>) -> Find {
+        let host = known.web_host(&chosen.url);
+        let file = file.filter(|f| f.host.as_ref().is_none_or(|named| *named == host));
+        let sub_path = file.and_then(|f| f.sub_path.as_deref());
+        let told = file.and_then(|f| f.kind);
+        let mut find = self.find_url_as(known, &chosen.url, told, sub_path).await;
+        find.notices.extend(chosen.notice.clone());
+        if find.found.guess && !is_web(&chosen.url) {
+            find.standing.push(format!(
+                "no forge was found at {host}; if its pages are on another host, {}",
+                self.ssh_host_advice(&host, None)
+            ));
+        }
+        find
+    }
+
+    /// The forge that only the file names
+    async fn by_file(&self, known: &Known, file: &ForgeConfig) -> Option<Find> {
+        let host = file.host.clone()?;
+        let web = Web::of_host(known, &host, file.sub_path.as_deref());
         let mut kind = match file.kind {
-            Some(kind) => self.told_kind(known, &host, kind, &base, same).await,
-            None => self.find_host_at(known, &host, &base).await,
+            Some(kind) => self.told_kind(known, &host, kind, &web).await,
+            None => self.kind_of(known, &host, &web).await,
         };
         if let Some(api) = known.api(&host) {
             kind.api = api;
         }
-        let mut find = Find::new(kind.detection(&host, None), kind.web_base(&base));
-        find.found.found_by = Some(match kind.found_by {
-            FoundBy::Fallback => FoundBy::Fallback,
-            _ => FoundBy::Config,
-        });
-        find.found.owner = file
-            .owner
-            .clone()
-            .or_else(|| url.map(|u| u.owner().to_owned()));
-        find.found.repo = file
-            .repo
-            .clone()
-            .or_else(|| url.map(|u| u.repo().to_owned()));
-        // With a type that only the file tells, a token for github.com could be lured anywhere.
-        let lure = file.kind == Some(DetectedType::GitHub)
-            && known_host(&host) != Some(DetectedType::GitHub)
-            && known.kind(&host) != Some(DetectedType::GitHub);
-        find.confirmed = confirmed && !lure;
-        find.username = same
-            .filter(|u| matches!(u.scheme(), Scheme::Https | Scheme::Http))
-            .and_then(|u| u.user().map(str::to_owned));
-        for key in &file.unknown {
-            find.notices.push(format!(
-                "`.blue/config.yaml` has `{key}` under `forge:`, which means nothing"
-            ));
+        let base = kind.web_base(&web.base);
+        let mut find = Find::new(kind.detection(&host, None), base, HostSource::File);
+        if kind.found_by != FoundBy::Fallback {
+            find.found.found_by = Some(FoundBy::Config);
         }
-        if let Some(remote) = chosen {
-            find.notices.extend(disagreement(&find.found, &remote));
-        }
+        find.found.owner.clone_from(&file.owner);
+        find.found.repo.clone_from(&file.repo);
+        find.notices.extend(unknown_keys(file));
+        let names = file.names();
+        find.standing.push(format!(
+            "no remote here names a repository: {names} comes from `.blue/config.yaml`, for reading \
+             only"
+        ));
+        find.reads_only = Some(ReadsOnly::FileAlone { file: names });
         Some(find)
-    }
-
-    async fn find_host_at(
-        &self,
-        known: &Known,
-        host: &Host,
-        base: &url::Url,
-    ) -> crate::forge::detect::Kind {
-        match known.kind(host).filter(|_| known_host(host).is_none()) {
-            Some(kind) => self.told_kind(known, host, kind, base, None).await,
-            None => self.detect(known, host, base).await,
-        }
     }
 
     /// `origin`, else the only one, else the one that the branch follows
@@ -199,6 +193,30 @@ impl Forges {
         Err(OpenError::Remotes { remotes })
     }
 
+    /// The one of several remotes that is the repository of the file
+    async fn remote_of_file(
+        &self,
+        known: &Known,
+        remotes: &[String],
+        file: &ForgeConfig,
+    ) -> Option<Remote> {
+        for name in remotes {
+            let text = self.git.remote_url(&self.cwd, name).await.ok()?;
+            let Ok(GitUrl::Hosted(url)) = GitUrl::parse(&text) else {
+                continue;
+            };
+            let url = self.real_host(url).await;
+            if file.agrees_with(&known.web_host(&url), url.repo_id()) {
+                return Some(Remote {
+                    name: name.clone(),
+                    url,
+                    notice: None,
+                });
+            }
+        }
+        None
+    }
+
     /// The host behind an ssh alias, where the settings ask for that
     pub(super) async fn real_host(&self, url: HostedUrl) -> HostedUrl {
         let named = known_host(&url.host()).is_some();
@@ -209,23 +227,13 @@ impl Forges {
         url.clone().resolve_alias(&self.git).await.unwrap_or(url)
     }
 
-    fn keep(&self, project: &Project, find: &mut Find, url: &HostedUrl) {
-        if !self.settings.cache || find.found.guess {
-            return;
-        }
-        let config = ForgeConfig {
-            kind: Some(find.found.kind),
-            host: find.found.host.clone(),
-            sub_path: url.sub_path().map(str::to_owned),
-            owner: find.found.owner.clone(),
-            repo: find.found.repo.clone(),
-            unknown: Vec::new(),
-        };
-        if let Cached::Left { why } = project.cache_forge(&config) {
-            find.notices.push(format!(
-                "the forge was not saved to `.blue/config.yaml`: {why}"
-            ));
-        }
+    /// How to say that remotes on `ssh` belong to a forge whose pages are on another host
+    pub(super) fn ssh_host_advice(&self, ssh: &Host, web: Option<&Host>) -> String {
+        let below = web.map_or_else(|| "that host".to_owned(), |web| format!("`{web}:`"));
+        format!(
+            "write `ssh_host: {ssh}` below {below} in `{}`",
+            self.hosts.path().display()
+        )
     }
 }
 
@@ -233,35 +241,16 @@ impl ForgeConfig {
     fn is_whole(&self) -> bool {
         self.host.is_some() && self.owner.is_some() && self.repo.is_some()
     }
-
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
-/// What is to be said when the file and the remote name different repositories
-fn disagreement(found: &Detection, remote: &Remote) -> Option<String> {
-    let url = &remote.url;
-    let same = |a: Option<&String>, b: &str| a.is_some_and(|a| a.eq_ignore_ascii_case(b));
-    let host = found.host.as_ref();
-    // The web port of an ssh remote is not known.
-    let same_host = host.is_some_and(|h| match url.scheme() {
-        Scheme::Https | Scheme::Http => *h == url.host(),
-        Scheme::Ssh | Scheme::Git => h.name() == url.host().name(),
-    });
-    if same_host && same(found.owner.as_ref(), url.owner()) && same(found.repo.as_ref(), url.repo())
-    {
-        return None;
-    }
-    Some(format!(
-        "`.blue/config.yaml` names {} {}/{}, while the remote `{}` is {} {}; the file wins",
-        host.map_or("", Host::as_str),
-        found.owner.as_deref().unwrap_or_default(),
-        found.repo.as_deref().unwrap_or_default(),
-        remote.name,
-        url.host(),
-        url.repo_id(),
-    ))
+pub(super) fn is_web(url: &HostedUrl) -> bool {
+    matches!(url.scheme(), Scheme::Https | Scheme::Http)
+}
+
+pub(super) fn unknown_keys(file: &ForgeConfig) -> impl Iterator<Item = String> {
+    file.unknown
+        .iter()
+        .map(|key| format!("`.blue/config.yaml` has `{key}` under `forge:`, which means nothing"))
 }
 
 fn local() -> Host {

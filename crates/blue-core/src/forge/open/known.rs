@@ -18,19 +18,35 @@ pub(super) struct Known {
     pub(super) hosts: Hosts,
 }
 
+/// Which forge the user says that a host is
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) kind: DetectedType,
+    /// A variable names Gitea and Forgejo alike: which of them it is, only the server knows
+    pub(super) family_only: bool,
+}
+
 impl Known {
     fn server(&self, host: &Host) -> Option<&ServerUrl> {
         self.servers.iter().find(|s| s.host == *host)
     }
 
     /// Which forge the user says it is
-    pub(super) fn kind(&self, host: &Host) -> Option<DetectedType> {
-        let entry = self.hosts.get(host).and_then(|e| e.kind);
+    pub(super) fn told(&self, host: &Host) -> Option<Told> {
+        let entry = self.hosts.get(host).and_then(|e| e.kind).map(|kind| Told {
+            kind,
+            family_only: false,
+        });
         entry.or_else(|| {
-            self.server(host).map(|s| match (s.family, s.variable) {
+            let server = self.server(host)?;
+            let kind = match (server.family, server.variable) {
                 (ForgeType::GitHub, _) => DetectedType::GitHub,
                 (ForgeType::Forgejo, "GITEA_URL") => DetectedType::Gitea,
                 (ForgeType::Forgejo, _) => DetectedType::Forgejo,
+            };
+            Some(Told {
+                kind,
+                family_only: kind != DetectedType::GitHub,
             })
         })
     }
@@ -58,10 +74,21 @@ impl Known {
         entry.or_else(|| self.server(host).and_then(|s| s.api.clone()))
     }
 
-    /// The host with its web port: an ssh or git URL does not tell it, but the user may have
+    /// The host of the pages: an ssh or git URL tells neither its port nor whether it is another
+    /// one, but the user may have
     pub(super) fn web_host(&self, url: &HostedUrl) -> Host {
         let host = url.host();
-        if matches!(url.scheme(), Scheme::Https | Scheme::Http) || self.names(&host) {
+        if matches!(url.scheme(), Scheme::Https | Scheme::Http) {
+            return host;
+        }
+        let is_mapped = |ssh: &Host| {
+            ssh.name() == host.name() && ssh.port().is_none_or(|port| Some(port) == url.port())
+        };
+        let mut mapped = self.hosts.entries.iter();
+        if let Some(entry) = mapped.find(|e| e.ssh_host.as_ref().is_some_and(is_mapped)) {
+            return entry.host.clone();
+        }
+        if self.names(&host) {
             return host;
         }
         let mut same = self.all().filter(|h| h.name() == host.name());

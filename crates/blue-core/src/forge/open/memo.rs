@@ -53,7 +53,7 @@ struct Key {
 pub(super) struct Files(Vec<(PathBuf, Option<u64>)>);
 
 impl Memo {
-    /// What the same question was answered with; notices are said only once
+    /// What the same question was answered with
     pub(super) fn get(&self, ask: &Ask, now: Timestamp) -> Option<Opened> {
         let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get(ask)?;
@@ -67,7 +67,16 @@ impl Memo {
     }
 
     /// Keep an answer, if the files in `before` still are what they were before it was looked for
-    pub(super) fn keep(&self, ask: &Ask, opened: &Opened, before: &Files, now: Timestamp) {
+    ///
+    /// Of its notices only `standing` is kept, to be said again.
+    pub(super) fn keep(
+        &self,
+        ask: &Ask,
+        opened: &Opened,
+        standing: Vec<String>,
+        before: &Files,
+        now: Timestamp,
+    ) {
         let guess = opened.found.guess;
         if guess || self.read(before.paths()) != *before {
             return;
@@ -83,7 +92,7 @@ impl Memo {
             all.clear();
         }
         let opened = Opened {
-            notices: Vec::new(),
+            notices: standing,
             ..opened.clone()
         };
         let at = now;

@@ -1,13 +1,18 @@
 //! From what a caller names to an open forge
 
 mod choose;
+#[cfg(test)]
+mod clone_tests;
 mod error;
 mod here;
 mod known;
 mod memo;
+mod reads_only;
+mod reconcile;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod trust;
 
 use std::{
     collections::HashMap,
@@ -15,8 +20,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use choose::Web;
 pub use error::OpenError;
+pub use reads_only::ReadsOnly;
 pub use survey::{Survey, TokenFound};
+use trust::HostSource;
 use url::Url;
 
 use super::{
@@ -72,6 +80,8 @@ pub struct Ask {
     pub host: Option<Host>,
     pub owner: Option<String>,
     pub name: Option<String>,
+    /// Where the pages of `host` begin, where a URL was given: `http` stays `http`
+    pub base: Option<Url>,
     /// Remote of the working directory
     pub remote: Option<String>,
 }
@@ -90,8 +100,12 @@ pub struct Located {
     pub allow: Allow,
     /// The default branch, where the clone says what it was
     pub default_branch: Option<String>,
+    /// Why it may only be read, where that is so
+    pub reads_only: Option<ReadsOnly>,
     /// To be said once, in this order
     pub notices: Vec<String>,
+    /// To be said with every call, while it is so
+    pub standing: Vec<String>,
 }
 
 /// A forge that is ready to be asked
@@ -101,24 +115,26 @@ pub struct Opened {
     pub repo: RepoId,
     pub found: Detection,
     pub token: Option<TokenSource>,
-    /// To be said once, in this order
+    /// Why it may only be read, where that is so
+    pub reads_only: Option<ReadsOnly>,
+    /// To be said with this call, in this order
     pub notices: Vec<String>,
 }
 
-/// A find, and how far its host can be believed
+/// A find, and how its host came to be named
 #[derive(Debug, Clone)]
 pub(super) struct Find {
     found: Detection,
     /// Where the pages of the forge begin
     base: Url,
     username: Option<String>,
-    /// The user named this host: by typing, by variable or by cloning from it
-    confirmed: bool,
-    /// Only the arguments of a call name it
-    hearsay: bool,
+    source: HostSource,
+    reads_only: Option<ReadsOnly>,
     /// The default branch of the very repository that was found, as the clone remembers it
     default_branch: Option<String>,
     notices: Vec<String>,
+    /// To be said with every call, while it is so
+    standing: Vec<String>,
 }
 
 /// What the working directory says
@@ -176,9 +192,9 @@ impl Forges {
             Err(e) => return Err(e),
         };
         Ok(Here {
+            notices: here.find.all_notices(),
             found: here.find.found,
             remote: here.remote,
-            notices: here.find.notices,
         })
     }
 
@@ -216,9 +232,10 @@ impl Forges {
             repo: located.repo,
             found: located.found,
             token: located.token,
-            notices: located.notices,
+            reads_only: located.reads_only,
+            notices: [located.notices, located.standing.clone()].concat(),
         };
-        self.memo.keep(ask, &opened, &before, now);
+        self.memo.keep(ask, &opened, located.standing, &before, now);
         Ok(opened)
     }
 
@@ -236,7 +253,18 @@ impl Forges {
     /// Find the forge and the token for what a caller names
     pub async fn locate(&self, ask: &Ask) -> Result<Located, OpenError> {
         let known = self.known()?;
-        let mut find = self.choose(&known, ask).await?;
+        let find = self.choose(&known, ask).await?;
+        let notices = find.all_notices();
+        let located = self.locate_find(&known, ask, find).await;
+        located.map_err(|error| error.noticed(notices))
+    }
+
+    async fn locate_find(
+        &self,
+        known: &known::Known,
+        ask: &Ask,
+        mut find: Find,
+    ) -> Result<Located, OpenError> {
         let repo = self.repository(ask, &find)?;
         if let Some(host) = &find.found.host {
             self.settings.allow.check_repo(host, &repo)?;
@@ -246,7 +274,9 @@ impl Forges {
         let default_branch = find.default_branch.take().filter(|_| is_found);
         find.found.owner = Some(repo.owner().to_owned());
         find.found.repo = Some(repo.name().to_owned());
-        let survey = self.look(&known, find).await?;
+        let reads_only = find.reads_only.take().filter(|why| !why.is_lifted_by(ask));
+        let standing = std::mem::take(&mut find.standing);
+        let survey = self.look(known, find).await?;
         let token = survey.token?;
         Ok(Located {
             family: survey.family,
@@ -258,7 +288,9 @@ impl Forges {
             token: token.source,
             allow: self.settings.allow.clone(),
             default_branch,
+            reads_only,
             notices: survey.notices,
+            standing,
         })
     }
 
@@ -269,7 +301,8 @@ impl Forges {
 
     /// Let tokens from variables go to a host; false if they might already
     pub async fn trust(&self, host: &Host) -> Result<bool, OpenError> {
-        let found = self.find_host(&self.known()?, host).await.found;
+        let known = self.known()?;
+        let found = self.find_host(&known, host, HostSource::Typed).await.found;
         // Without a type it is trusted with the tokens of both families.
         let kind = (!found.guess).then_some(found.kind);
         let (file, host, now) = (self.hosts.clone(), host.clone(), self.clock.now());
@@ -291,8 +324,9 @@ impl Forges {
         }
     }
 
-    async fn detect(&self, known: &known::Known, host: &Host, base: &Url) -> super::detect::Kind {
-        detect_host(&self.http_for(known, host), host, base).await
+    async fn detect(&self, known: &known::Known, host: &Host, web: &Web) -> super::detect::Kind {
+        let http = self.http_for(known, host);
+        detect_host(&http, host, &web.base, web.scheme_known).await
     }
 
     fn http_for(&self, known: &known::Known, host: &Host) -> Arc<Http> {
@@ -316,16 +350,21 @@ impl Forges {
 }
 
 impl Find {
-    fn new(found: Detection, base: Url) -> Self {
+    fn new(found: Detection, base: Url, source: HostSource) -> Self {
         Self {
             found,
             base,
             username: None,
-            confirmed: true,
-            hearsay: false,
+            source,
+            reads_only: None,
             default_branch: None,
             notices: Vec::new(),
+            standing: Vec::new(),
         }
+    }
+
+    fn all_notices(&self) -> Vec<String> {
+        [self.notices.as_slice(), &self.standing].concat()
     }
 
     fn is_none(&self) -> bool {

@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
-use super::{Ask, Find, Forges, OpenError, known::Known};
+use url::Url;
+
+use super::{Ask, Find, Forges, OpenError, known::Known, trust::confirmed};
 use crate::{
     forge::{
         Endpoint, Forge, ForgeType,
         allow::Allow,
-        detect::Detection,
+        detect::{Detection, ProbeFailure, ask_host},
         forgejo::Forgejo,
         github::GitHub,
         token::{Places, TokenError, TokenSource, Want, resolve},
@@ -20,6 +22,8 @@ pub struct Survey {
     pub endpoint: Endpoint,
     pub found: Detection,
     pub http: Arc<Http>,
+    /// Where the pages of the forge begin
+    web: Url,
     pub token: Result<TokenFound, TokenError>,
     /// The owners and repositories that may be touched
     pub allow: Allow,
@@ -48,6 +52,7 @@ impl Forges {
         else {
             return Err(OpenError::NoForge);
         };
+        let confirmed = confirmed(&find, known);
         let want = Want {
             host: endpoint.host.clone(),
             kind: find.found.kind,
@@ -55,9 +60,9 @@ impl Forges {
             api: endpoint.api.clone(),
             web: find.base.clone(),
             username: find.username,
-            // A guess is nobody's word.
-            confirmed: find.confirmed && !find.found.guess,
-            hearsay: find.hearsay,
+            confirmed,
+            named_by: find.source.words(),
+            guess: find.found.guess,
         };
         let places = Places {
             vars: &self.settings.vars,
@@ -66,7 +71,8 @@ impl Forges {
             dir: &self.cwd,
             now: self.clock.now(),
         };
-        let mut notices = find.notices;
+        let web = want.web.clone();
+        let mut notices = [find.notices, find.standing].concat();
         let token = resolve(places, &want).await.map(|token| {
             notices.extend(token.notice);
             TokenFound {
@@ -79,6 +85,7 @@ impl Forges {
             http: self.http_for(known, &endpoint.host),
             endpoint,
             found: find.found,
+            web,
             token,
             allow: self.settings.allow.clone(),
             notices,
@@ -87,6 +94,12 @@ impl Forges {
 }
 
 impl Survey {
+    /// Ask the host, without a token, whether it is a forge at all; why not, if it is none
+    pub async fn probe_failure(&self) -> Option<ProbeFailure> {
+        let asked = ask_host(&self.http, &self.endpoint.host, &self.web, true);
+        asked.await.err()
+    }
+
     /// The forge, without a token where there is none to use
     pub fn forge(&self) -> Arc<dyn Forge> {
         let credential = self.token.as_ref().ok().and_then(|t| t.credential.clone());

@@ -14,63 +14,66 @@ use crate::{
 };
 
 /// A repository, a folder for Blue and variables
-struct Bench {
-    repo: Repo,
+pub(super) struct Bench {
+    pub(super) repo: Repo,
     vars: Vec<(String, String)>,
     allow: Allow,
-    git_credentials: bool,
+    pub(super) git_credentials: bool,
+    pub(super) read_only: bool,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             repo: Repo::new(),
             vars: Vec::new(),
             allow: Allow::everything(),
             git_credentials: false,
+            read_only: false,
         }
     }
 
-    fn cloned_from(url: &str) -> Self {
+    pub(super) fn cloned_from(url: &str) -> Self {
         let bench = Self::new();
         bench.repo.git(&["remote", "add", "origin", url]);
         bench
     }
 
-    fn var(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn var(mut self, name: &str, value: &str) -> Self {
         self.vars.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    fn config(&self, text: &str) {
+    pub(super) fn config(&self, text: &str) {
         fs::create_dir_all(self.repo.path().join(".blue")).unwrap();
         fs::write(self.config_path(), text).unwrap();
     }
 
-    fn config_path(&self) -> PathBuf {
+    pub(super) fn config_path(&self) -> PathBuf {
         self.repo.path().join(".blue/config.yaml")
     }
 
-    fn hosts(self, text: &str) -> Self {
+    pub(super) fn hosts(self, text: &str) -> Self {
         fs::create_dir_all(self.repo.home()).unwrap();
         fs::write(self.repo.home().join("hosts.yaml"), text).unwrap();
         self
     }
 
-    fn hosts_text(&self) -> String {
+    pub(super) fn hosts_text(&self) -> String {
         fs::read_to_string(self.repo.home().join("hosts.yaml")).unwrap_or_default()
     }
 
-    fn forges(&self) -> Forges {
+    pub(super) fn forges(&self) -> Forges {
         self.forges_in(&self.repo.path())
     }
 
-    fn forges_in(&self, cwd: &Path) -> Forges {
+    pub(super) fn forges_in(&self, cwd: &Path) -> Forges {
         let settings = Settings {
             home: self.repo.home(),
             vars: self.vars.iter().cloned().collect(),
             http: HttpConfig {
                 retries: 0,
+                read_only: self.read_only,
                 connect_timeout: Duration::from_millis(300),
                 ..HttpConfig::default()
             },
@@ -83,12 +86,12 @@ impl Bench {
         Forges::new(settings, cwd, Arc::new(clock)).with_git(self.repo.program())
     }
 
-    async fn locate(&self, ask: Ask) -> Result<Located, OpenError> {
+    pub(super) async fn locate(&self, ask: Ask) -> Result<Located, OpenError> {
         self.forges().locate(&ask).await
     }
 
     /// Locate, and send a request with whatever token was found
-    async fn call(&self, ask: Ask) -> Result<Located, OpenError> {
+    pub(super) async fn call(&self, ask: Ask) -> Result<Located, OpenError> {
         let located = self.locate(ask).await?;
         let url = located.endpoint.api.join("user").unwrap();
         let mut request = Request::new(Method::GET, url);
@@ -98,11 +101,19 @@ impl Bench {
     }
 }
 
-fn host(text: &str) -> Host {
+pub(super) fn host(text: &str) -> Host {
     Host::parse(text).unwrap()
 }
 
-fn named() -> Ask {
+/// The error without what was noticed before it
+pub(super) fn plain(error: &OpenError) -> &OpenError {
+    match error {
+        OpenError::Noticed { error, .. } => error,
+        error => error,
+    }
+}
+
+pub(super) fn named() -> Ask {
     Ask {
         owner: Some("alice".into()),
         name: Some("demo".into()),
@@ -110,7 +121,7 @@ fn named() -> Ask {
     }
 }
 
-fn on(host: &Host) -> Ask {
+pub(super) fn on(host: &Host) -> Ask {
     Ask {
         host: Some(host.clone()),
         ..named()
@@ -227,20 +238,18 @@ async fn the_file_decides_between_remotes() {
 }
 
 #[tokio::test]
-async fn a_persons_edit_wins_and_the_difference_is_said() {
+async fn a_file_that_names_a_part_is_held_against_the_remote() {
     let text = "# mine\nforge:\n  owner: someone # else\n";
     let bench = Bench::cloned_from("https://github.com/alice/demo");
     bench.config(text);
     let here = bench.forges().detect_here(None).await.unwrap();
-    assert_eq!(here.found.owner.as_deref(), Some("someone"));
+    assert_eq!(here.found.owner.as_deref(), Some("alice"));
     assert_eq!(here.found.repo.as_deref(), Some("demo"));
-    assert_eq!(here.found.found_by, Some(FoundBy::Config));
     assert!(
         here.notices[0].contains("github.com alice/demo"),
         "{:?}",
         here.notices
     );
-    assert_eq!(fs::read_to_string(bench.config_path()).unwrap(), text);
     bench.config("forge: [\n");
     assert!(matches!(
         bench.forges().detect_here(None).await,
@@ -475,25 +484,39 @@ async fn the_file_of_a_clone_cannot_move_a_token() {
             "forge:\n  type: {kind}\n  host: \"{}\"\n  owner: alice\n  repo: demo\n",
             evil.host()
         ));
-        let error = bench.call(Ask::default()).await.unwrap_err();
+        let located = bench.call(Ask::default()).await.unwrap();
+        assert_eq!(located.endpoint.host, good.host(), "{kind}");
+        assert!(!bench.hosts_text().contains(evil.host().as_str()));
+        // Without a remote the file is all there is, and gets nothing.
+        let alone = Bench::new()
+            .var("FORGEJO_TOKEN", "hunter2")
+            .var("GITHUB_TOKEN", "hunter2");
+        alone.config(&format!(
+            "forge:\n  type: {kind}\n  host: \"{}\"\n  owner: alice\n  repo: demo\n",
+            evil.host()
+        ));
+        let error = alone.call(Ask::default()).await.unwrap_err();
         assert!(
-            matches!(error, OpenError::Token(TokenError::Refused { .. })),
+            matches!(plain(&error), OpenError::Token(TokenError::Refused { .. })),
             "{kind}: {error}"
         );
-        assert_eq!(bench.hosts_text(), "");
+        assert_eq!(alone.hosts_text(), "");
     }
     // After the right host is known, too, and by binding variables.
-    let bench = Bench::cloned_from(&good.url("/alice/demo"))
+    let bench = Bench::new()
         .var("FORGEJO_TOKEN", "hunter2")
         .var("FORGEJO_URL", &good.url("/"));
-    bench.call(Ask::default()).await.unwrap();
-    bench.config(&format!("forge:\n  host: \"{}\"\n", evil.host()));
+    bench.call(named()).await.unwrap();
+    bench.config(&format!(
+        "forge: {{type: gitea, host: \"{}\", owner: alice, repo: demo}}\n",
+        evil.host()
+    ));
     let error = bench.call(Ask::default()).await.unwrap_err();
-    let OpenError::Token(TokenError::Refused { by, bound, .. }) = error else {
+    let OpenError::Token(TokenError::Refused { by, bound, .. }) = plain(&error) else {
         panic!("{error}");
     };
-    assert_eq!(by, Binding::Variable("FORGEJO_URL".into()));
-    assert_eq!(bound, [good.host()]);
+    assert_eq!(*by, Binding::Variable("FORGEJO_URL".into()));
+    assert_eq!(*bound, [good.host()]);
     assert!(good.got_token());
     assert!(!evil.got_token());
 }

@@ -1,12 +1,16 @@
 //! An answer, read leniently: bodies may be empty, text, `null`, or JSON of several shapes
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
+use jiff::{Timestamp, fmt::rfc2822};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
 use super::{
     decode::{decode, list},
+    folders::without_folders,
     status,
 };
 use crate::{
@@ -58,14 +62,28 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Time of the answer, by the server's own clock
+    pub(crate) fn date(&self) -> Option<Timestamp> {
+        let date = self.header("date")?;
+        rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
+    }
+
     /// Where a redirect points, seen from `url`
     pub(crate) fn location(&self, url: &Url) -> Option<Url> {
         url.join(self.header("location")?).ok()
     }
 
     /// The forge's own words in one line, all of them; empty when it said nothing
+    ///
+    /// The token is masked, so this is for people. What the words mean is told by [`Self::says`] and
+    /// [`Self::unmasked`]: a short token may be a part of any word.
     pub(crate) fn message(&self) -> String {
-        message_in(&self.body, self.secret.as_ref())
+        self.mask(&self.unmasked())
+    }
+
+    /// A part of [`Self::unmasked`] as it may be shown
+    pub(crate) fn mask(&self, text: &str) -> String {
+        masked(text, self.secret.as_ref())
     }
 
     /// The forge's words, or the name of the status when it said nothing
@@ -77,19 +95,59 @@ impl Answer {
         }
         message
     }
+
+    /// The forge's words with whatever token they repeat: to be matched, never to be shown
+    pub(crate) fn unmasked(&self) -> String {
+        let mut text = unmasked_in(&self.body);
+        if let Some(url) = self.sso_url() {
+            let _ = write!(text, " (authorize the token at {url})");
+        }
+        text
+    }
+
+    /// Whether the forge's words contain these, in whatever case
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.unmasked()
+            .to_lowercase()
+            .contains(&words.to_lowercase())
+    }
+
+    /// Where a person lets the token into an organization with single sign-on
+    pub(super) fn sso_url(&self) -> Option<String> {
+        let value = self.header("x-github-sso")?;
+        let url = value.split(';').find_map(|part| {
+            let (key, url) = part.split_once('=')?;
+            (key.trim() == "url").then_some(url.trim())
+        })?;
+        web_address(url)
+    }
 }
 
+/// The words in a body for people: with the token masked
 pub(super) fn message_in(body: &[u8], secret: Option<&Secret>) -> String {
+    masked(&unmasked_in(body), secret)
+}
+
+fn unmasked_in(body: &[u8]) -> String {
     let text = match serde_json::from_slice::<Value>(body) {
         Ok(value) => words(&value),
         Err(_) => plain(body),
     };
-    // Some servers repeat the token that they were sent.
-    let text = match secret {
+    without_folders(&clean_line(&text))
+}
+
+/// Some servers repeat the token that they were sent
+fn masked(text: &str, secret: Option<&Secret>) -> String {
+    match secret {
         Some(secret) if !secret.is_empty() => text.replace(secret.expose(), "****"),
-        _ => text,
-    };
-    clean_line(&text)
+        _ => text.to_owned(),
+    }
+}
+
+/// A URL that a person may open, as it is written
+fn web_address(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    (url.scheme() == "https" && url.has_host()).then(|| url.to_string())
 }
 
 fn words(value: &Value) -> String {
@@ -117,7 +175,20 @@ fn words(value: &Value) -> String {
         }
         message.push_str(&detail);
     }
+    if let Some(why) = map.get("block").and_then(taken_down) {
+        message.push_str(&why);
+    }
     message
+}
+
+/// Why a repository was taken down, and where that is published
+fn taken_down(block: &Value) -> Option<String> {
+    let part = |key: &str| block.get(key).and_then(Value::as_str);
+    let url = part("html_url").and_then(web_address)?;
+    Some(match part("reason") {
+        Some(reason) => format!(" ({reason}: {url})"),
+        None => format!(" ({url})"),
+    })
 }
 
 fn detail(error: &Value) -> Option<String> {

@@ -2,8 +2,10 @@
 
 mod answer;
 mod decode;
+mod folders;
 mod guard;
 mod pages;
+mod redirect;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -16,7 +18,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use url::Url;
 
-use super::{Endpoint, ForgeError, Result, allow::Allow, model::Host};
+use super::{
+    Endpoint, ForgeError, Result,
+    allow::Allow,
+    model::Host,
+    turns::{UserKey, WriteInFlight},
+};
 use crate::{
     http::{Credential, HeaderName, HeaderValue, Http, HttpError, Method, Request},
     text::{clean_line, reveal},
@@ -95,6 +102,11 @@ impl Rest {
         &self.endpoint
     }
 
+    /// The user that requests are sent for, as the locks of branches tell users apart
+    pub(super) fn user_key(&self) -> UserKey {
+        UserKey::of(self.credential.as_ref().map(|credential| &credential.token))
+    }
+
     pub(crate) fn get(&self, segments: &[&str]) -> Call<'_> {
         Call::new(self, Method::GET, segments)
     }
@@ -115,24 +127,16 @@ impl Rest {
         Call::new(self, Method::DELETE, segments)
     }
 
-    /// The last `keep` bytes of what is at a URL that the forge pointed at, without the token
-    pub(crate) async fn fetch_tail_without_token(
-        &self,
-        url: Url,
-        keep: usize,
-        what: &str,
-    ) -> Result<Answer> {
-        let mut request = Request::new(Method::GET, url);
-        request.tail = Some(keep);
-        self.transmit(request, what).await
-    }
-
     async fn transmit(&self, request: Request, what: &str) -> Result<Answer> {
         let write = !matches!(request.method, Method::GET | Method::HEAD);
+        let in_flight = write.then(WriteInFlight::begin);
         let response = Box::pin(self.http.send(request))
             .await
             .map_err(|e| self.transport_error(e, write))?;
-        Ok(Answer {
+        if let Some(in_flight) = in_flight {
+            in_flight.answered(response.status.is_success());
+        }
+        let answer = Answer {
             status: response.status,
             headers: response.headers,
             body: response.body,
@@ -140,7 +144,22 @@ impl Rest {
             host: self.endpoint.host.clone(),
             what: what.to_owned(),
             secret: self.credential.as_ref().map(|c| c.token.clone()),
-        })
+        };
+        // The gateway in front of a forge does not know whether the forge did what it was sent.
+        if write && matches!(answer.status.as_u16(), 502..=504) {
+            return Err(ForgeError::NoAnswer {
+                host: answer.host.clone(),
+                write,
+                status: Some(answer.status.as_u16()),
+                source: format!(
+                    "a gateway answered {}: {}",
+                    answer.status.as_u16(),
+                    answer.message_or_reason()
+                )
+                .into(),
+            });
+        }
+        Ok(answer)
     }
 
     fn transport_error(&self, error: HttpError, write: bool) -> ForgeError {
@@ -175,15 +194,20 @@ impl Rest {
                 retry_after,
                 status: status.as_u16(),
             },
+            HttpError::Busy(busy) => ForgeError::Busy {
+                message: busy.to_string(),
+            },
             HttpError::Unreachable { host, source } => ForgeError::NoAnswer {
                 host: named(&host),
                 write,
+                status: None,
                 source: Box::new(source),
             },
             error @ (HttpError::Timeout { .. } | HttpError::Broken { .. }) => {
                 ForgeError::NoAnswer {
                     host: self.endpoint.host.clone(),
                     write,
+                    status: None,
                     source: Box::new(error),
                 }
             }
@@ -194,6 +218,10 @@ impl Rest {
                     status: None,
                 }
             }
+            HttpError::NotPublic { host } => ForgeError::NotPublic {
+                host: self.endpoint.host.clone(),
+                to: clean_line(&host),
+            },
         }
     }
 }
@@ -206,7 +234,7 @@ pub(crate) struct Call<'a> {
     segments: Vec<String>,
     query: Vec<(String, String)>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Option<std::result::Result<Vec<u8>, String>>,
+    body: Option<std::result::Result<bytes::Bytes, String>>,
     what: Option<String>,
     max_body: Option<u64>,
     tail: Option<usize>,
@@ -263,7 +291,8 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn json(mut self, body: &impl Serialize) -> Self {
-        self.body = Some(serde_json::to_vec(body).map_err(|e| e.to_string()));
+        let body = serde_json::to_vec(body).map_err(|e| e.to_string());
+        self.body = Some(body.map(Into::into));
         self
     }
 
@@ -393,7 +422,7 @@ impl<'a> Call<'a> {
                 http::header::CONTENT_TYPE,
                 HeaderValue::from_static("application/json"),
             );
-            request.body = Some(body.into());
+            request.body = Some(body);
         }
         request.credential.clone_from(&self.rest.credential);
         request.max_body = self.max_body;

@@ -16,7 +16,18 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             message,
             sent: answer.secret.is_some(),
         },
+        // GitHub tells "archived" by its words alone.
+        403 if answer.says("was archived") || answer.says("is archived") => ForgeError::Archived {
+            message,
+            status: Some(status),
+        },
         403 | 451 => ForgeError::Forbidden {
+            host,
+            message,
+            status: Some(status),
+        },
+        // What an organization with single sign-on hides from the token is there.
+        404 if answer.sso_url().is_some() => ForgeError::Forbidden {
             host,
             message,
             status: Some(status),
@@ -27,11 +38,20 @@ pub(super) fn error_of(answer: &Answer) -> ForgeError {
             status: Some(status),
         },
         409 => ForgeError::Conflict {
-            kind: ConflictKind::Other,
+            kind: if answer.says("is empty") {
+                ConflictKind::EmptyRepository
+            } else {
+                ConflictKind::Other
+            },
             message,
             status: Some(status),
         },
-        // 413 is also how Forgejo says that a quota is used up.
+        // How Forgejo says that a quota is used up; the same request works once there is room.
+        413 if message.to_lowercase().contains("quota") => ForgeError::Forbidden {
+            host,
+            message: format!("the forge takes no more data: {message}"),
+            status: Some(status),
+        },
         400 | 413 | 422 => ForgeError::Invalid {
             message,
             status: Some(status),

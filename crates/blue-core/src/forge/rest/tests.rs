@@ -54,6 +54,14 @@ pub(super) async fn serve(router: Router<Log>) -> (Url, Log) {
 }
 
 pub(super) fn rest(api: &Url) -> Rest {
+    rest_with(api, HttpConfig::default())
+}
+
+fn rest_with(api: &Url, config: HttpConfig) -> Rest {
+    rest_of(api, config, "s3cr3t-token")
+}
+
+fn rest_of(api: &Url, config: HttpConfig, token: &str) -> Rest {
     let host = Host::of_url(api).unwrap();
     let endpoint = Endpoint {
         host: host.clone(),
@@ -62,18 +70,156 @@ pub(super) fn rest(api: &Url) -> Rest {
     let credential = Credential {
         host,
         scheme: AuthScheme::Token,
-        token: Secret::new("s3cr3t-token"),
+        token: Secret::new(token),
     };
     let paging = Paging {
         size: "limit",
         always_links: false,
     };
     Rest::new(
-        Arc::new(Http::new(HttpConfig::default())),
+        Arc::new(Http::new(config)),
         endpoint,
         Some(credential),
         paging,
     )
+}
+
+#[tokio::test]
+async fn a_redirected_file_is_fetched_from_public_addresses_only() {
+    let router = Router::new().route("/api/v1/own", get(|| async { "log" }));
+    let (api, log) = serve(router).await;
+    let rest = rest(&api);
+    let to = |location: &str| {
+        let mut answer = Answer::for_test(302, "");
+        let location = location.parse().unwrap();
+        answer.headers.insert(header::LOCATION, location);
+        answer
+    };
+    for (location, why) in [
+        ("https://127.0.0.1:1/log", "not on a public address"),
+        ("https://10.0.0.1/log", "not on a public address"),
+        ("https://169.254.169.254/latest", "not on a public address"),
+        ("https://[::1]:1/log", "not on a public address"),
+        ("https://localhost:1/log", "not on a public address"),
+        ("http://1.1.1.1/log", "without encryption"),
+        ("http://127.0.0.1:1/log", "without encryption"),
+        ("ftp://1.1.1.1/log", "without encryption"),
+        ("file:///etc/passwd", "no address"),
+    ] {
+        let error = rest
+            .fetch_redirected_tail(&to(location), &api, 100, "log")
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains(why), "{location}: {error}");
+        assert!(!error.retryable(), "{location}");
+    }
+    assert!(log.lock().unwrap().is_empty());
+    // The forge's own server may be on a private network, and is asked without the token too.
+    let own = rest
+        .fetch_redirected_tail(&to("/api/v1/own"), &api, 100, "log")
+        .await
+        .unwrap();
+    assert_eq!(&own.body[..], b"log");
+    assert!(!log.lock().unwrap()[0].2);
+}
+
+#[tokio::test]
+async fn words_are_matched_before_a_short_token_in_them_is_masked() {
+    let said = r#"{"message":"A pull request already exists for x"}"#;
+    let router = Router::new()
+        .route(
+            "/api/v1/exists",
+            get(move || async move { (StatusCode::UNPROCESSABLE_ENTITY, said) }),
+        )
+        .route(
+            "/api/v1/empty",
+            get(|| async {
+                (
+                    StatusCode::CONFLICT,
+                    r#"{"message":"Git Repository is empty."}"#,
+                )
+            }),
+        );
+    let (api, _) = serve(router).await;
+    let rest = rest_of(&api, HttpConfig::default(), "x");
+    let answer = rest.get(&["exists"]).answer().await.unwrap();
+    assert!(answer.says("already exists"));
+    assert_eq!(
+        answer.message(),
+        "A pull request already e****ists for ****"
+    );
+    assert!(!answer.into_error().to_string().contains('x'));
+    let rest = rest_of(&api, HttpConfig::default(), "e");
+    let error = rest.get(&["empty"]).send().await.unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            ForgeError::Conflict { kind: ConflictKind::EmptyRepository, message, .. }
+                if !message.contains('e')
+        ),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_gateway_error_on_a_write_is_no_answer_and_on_a_read_is_an_error() {
+    for status in [502, 503, 504_u16] {
+        let fails = move || async move {
+            let status = StatusCode::from_u16(status).unwrap();
+            (status, "<html>Bad Gateway</html>")
+        };
+        let (api, log) = serve(Router::new().route("/api/v1/x", any(fails))).await;
+        let rest = rest_with(
+            &api,
+            HttpConfig {
+                retries: 0,
+                ..HttpConfig::default()
+            },
+        );
+        for call in [rest.post(&["x"]), rest.put(&["x"]), rest.delete(&["x"])] {
+            let error = call.answer().await.unwrap_err();
+            assert!(
+                matches!(error, ForgeError::NoAnswer { write: true, .. }),
+                "{error:?}"
+            );
+            assert!(!error.retryable());
+            assert_eq!(error.status(), Some(status));
+        }
+        let error = rest.get(&["x"]).send().await.unwrap_err();
+        assert!(error.retryable(), "{error:?}");
+        assert_eq!(error.status(), Some(status));
+        assert_eq!(log.lock().unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn addresses_that_people_need_are_part_of_the_message() {
+    let mut answer = Answer::for_test(
+        403,
+        r#"{"message":"Resource protected by organization SAML enforcement."}"#,
+    );
+    let sso = "required; url=https://github.com/orgs/acme/sso?authorization_request=AZ";
+    answer.headers.insert("x-github-sso", sso.parse().unwrap());
+    let expected = "Resource protected by organization SAML enforcement. (authorize the token at \
+                    https://github.com/orgs/acme/sso?authorization_request=AZ)";
+    assert_eq!(answer.clone().into_error().to_string(), expected);
+    // Also where the repository is hidden from the token.
+    answer.status = StatusCode::NOT_FOUND;
+    let hidden = answer.clone().into_error();
+    assert!(matches!(hidden, ForgeError::Forbidden { .. }), "{hidden:?}");
+    let odd = "required; url=javascript:alert(1)";
+    answer.headers.insert("x-github-sso", odd.parse().unwrap());
+    let hidden = answer.into_error();
+    assert!(matches!(hidden, ForgeError::NotFound { .. }), "{hidden:?}");
+
+    let dmca = Answer::for_test(
+        451,
+        r#"{"message":"Repository access blocked","block":{"reason":"dmca","created_at":"x",
+            "html_url":"https://github.com/github/dmca/blob/master/2024/01/2024-01-01-x.md"}}"#,
+    );
+    let expected = "Repository access blocked \
+                    (dmca: https://github.com/github/dmca/blob/master/2024/01/2024-01-01-x.md)";
+    assert_eq!(dmca.into_error().to_string(), expected);
 }
 
 fn nowhere() -> Rest {
@@ -417,8 +563,20 @@ async fn a_redirect_to_another_place_is_refused_and_gets_no_token() {
         .answer()
         .await
         .unwrap();
-    let target = answer.location(&api).unwrap();
-    rest.fetch_tail_without_token(target, 100, "file")
+    let refused = rest.fetch_redirected_tail(&answer, &api, 100, "file").await;
+    assert!(
+        matches!(refused, Err(ForgeError::Unexpected { .. })),
+        "{refused:?}"
+    );
+    assert!(other_log.lock().unwrap().is_empty());
+    let open = rest_with(
+        &api,
+        HttpConfig {
+            private_hosts: vec![Host::of_url(&other).unwrap()],
+            ..HttpConfig::default()
+        },
+    );
+    open.fetch_redirected_tail(&answer, &api, 100, "file")
         .await
         .unwrap();
     assert_eq!(other_log.lock().unwrap().len(), 1);

@@ -21,6 +21,8 @@ pub struct HostEntry {
     pub api_url: Option<Url>,
     pub token: Option<TokenRef>,
     pub ca_file: Option<PathBuf>,
+    /// The host in the ssh remotes of this forge, where it is another than that of its pages
+    pub ssh_host: Option<Host>,
     /// Since when tokens from variables may go there
     pub trusted: Option<Timestamp>,
 }
@@ -49,6 +51,7 @@ struct Raw {
     token_file: Option<String>,
     token_command: Option<RawCommand>,
     ca_file: Option<String>,
+    ssh_host: Option<String>,
     trusted: Option<String>,
 }
 
@@ -120,6 +123,10 @@ impl Place<'_> {
                 })
             })
             .transpose()?;
+        let ssh_host = raw
+            .ssh_host
+            .map(|h| Host::parse(&h).map_err(|_| wrong("ssh_host", &h)))
+            .transpose()?;
         let trusted = raw
             .trusted
             .map(|t| t.parse().map_err(|_| wrong("trusted", &t)))
@@ -145,6 +152,7 @@ impl Place<'_> {
             api_url,
             token,
             ca_file: raw.ca_file.map(|f| self.file(&f)),
+            ssh_host,
             trusted,
             host,
         })

@@ -33,6 +33,9 @@ pub enum TokenError {
         bound: Vec<Host>,
         by: Binding,
     },
+    /// Nothing says which forge the host is
+    #[error("the token in `{variable}` is not sent to {host}, which did not say which forge it is")]
+    Guess { variable: String, host: Host },
     #[error("`{variable}` is not the URL of a forge")]
     BadUrl { variable: String },
     #[error("could not read the token file `{path}` of {of}")]
@@ -55,6 +58,18 @@ pub enum TokenError {
     Command { host: Host, message: String },
     #[error(transparent)]
     Hosts(#[from] HostsError),
+}
+
+/// What a person confirmed of a host; nothing until something says otherwise
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Confirmed {
+    /// No helper of git is asked, and no token is bound to it
+    #[default]
+    Nothing,
+    /// Git's helpers may be asked
+    Host,
+    /// It may also become the first host of a token
+    HostAndType,
 }
 
 /// What ties a token to its host

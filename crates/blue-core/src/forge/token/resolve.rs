@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use url::Url;
 
 use super::{
-    Binding, HostEntry, HostsFile, TokenError, TokenRef, TokenSource, Vars, hosts_file::Grant,
+    Binding, Confirmed, HostEntry, HostsError, HostsFile, TokenError, TokenRef, TokenSource, Vars,
+    hosts_file::Grant,
 };
 use crate::{
     forge::{ForgeType, detect::DetectedType, model::Host},
@@ -30,10 +31,11 @@ pub(crate) struct Want {
     /// Where git's helpers know a password for
     pub(crate) web: Url,
     pub(crate) username: Option<String>,
-    /// The user named this host: by typing, by variable or by cloning from it
-    pub(crate) confirmed: bool,
-    /// Only the arguments of a call name it
-    pub(crate) hearsay: bool,
+    pub(crate) confirmed: Confirmed,
+    /// What names the host, for a note to the user
+    pub(crate) named_by: &'static str,
+    /// Nothing says which forge it is: it gets no token, wherever that comes from
+    pub(crate) guess: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,10 +59,17 @@ pub(crate) struct Places<'a> {
 /// Find the token for a host: variables, then `hosts.yaml`, then git's helpers
 pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved, TokenError> {
     let mut refused = None;
+    let mut withheld = None;
     for variable in Vars::token_names(want.family) {
         let Some((token, source)) = from_variable(places.vars, variable)? else {
             continue;
         };
+        if want.guess {
+            return Err(TokenError::Guess {
+                variable: variable.to_owned(),
+                host: want.host.clone(),
+            });
+        }
         match permit(places, want, variable).await? {
             Permit::Go(notice) => {
                 return Ok(Resolved {
@@ -68,30 +77,40 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
                     ..want.resolved(token, source)?
                 });
             }
+            Permit::Withheld(notice) => {
+                withheld.get_or_insert(notice);
+            }
             Permit::Refused(error) => {
                 refused.get_or_insert(error);
             }
         }
     }
-    if let Some(entry) = places.hosts.load()?.get(&want.host)
+    let hosts = places.hosts.load()?;
+    let entry = hosts.get(&want.host);
+    if let Some(entry) = entry
         && let Some(token) = &entry.token
     {
+        if want.guess {
+            return Ok(Resolved::without(format!(
+                "{} did not say which forge it is, so it gets no token; if it is one, give it a \
+                 `type:` in `{}`",
+                want.host,
+                places.hosts.path().display()
+            )));
+        }
         let (token, source) = from_entry(places, entry, token).await?;
         return want.resolved(token, source);
     }
-    if want.hearsay && refused.is_none() && places.git.is_some() {
-        // Some helpers give what they have to any host that is asked for.
-        let notice = format!(
-            "git's helpers are not asked for a token for {0}, which only a call names; if it may have \
+    // Some helpers give what they have to any host that is asked for.
+    let may_ask_git = want.confirmed >= Confirmed::Host && !want.guess;
+    if !may_ask_git && !want.guess && refused.is_none() && places.git.is_some() {
+        return Ok(Resolved::without(format!(
+            "git's helpers are not asked for a token for {0}, which only {1} names; if it may have \
              one: `blue forge trust {0}`",
-            want.host
-        );
-        return Ok(Resolved {
-            notice: Some(notice),
-            ..Resolved::default()
-        });
+            want.host, want.named_by
+        )));
     }
-    if let Some(git) = places.git.filter(|_| !want.hearsay) {
+    if let Some(git) = places.git.filter(|_| may_ask_git) {
         // A helper that cannot be run is no reason to fail: most repositories can be read without.
         let found = git
             .credential(places.dir, &want.web, want.username.as_deref())
@@ -100,7 +119,23 @@ pub(crate) async fn resolve(places: Places<'_>, want: &Want) -> Result<Resolved,
             return want.resolved(found.password, TokenSource::GitCredential);
         }
     }
+    if withheld.is_some() {
+        return Ok(Resolved {
+            notice: withheld,
+            ..Resolved::default()
+        });
+    }
     refused.map_or_else(|| Ok(Resolved::default()), Err)
+}
+
+impl Resolved {
+    /// No token, and why
+    fn without(notice: String) -> Self {
+        Self {
+            notice: Some(notice),
+            ..Self::default()
+        }
+    }
 }
 
 impl Want {
@@ -128,6 +163,8 @@ impl Want {
 
 enum Permit {
     Go(Option<String>),
+    /// Not sent, for this reason; what can be read without a token is
+    Withheld(String),
     Refused(TokenError),
 }
 
@@ -150,20 +187,30 @@ async fn permit(places: Places<'_>, want: &Want, variable: &str) -> Result<Permi
     let (hosts, asked, now) = (places.hosts.clone(), want.clone(), places.now);
     // The lock on the file may have to wait.
     let grant = tokio::task::spawn_blocking(move || {
-        hosts.grant(&asked.host, asked.kind, asked.family, asked.confirmed, now)
+        let may_be_first = asked.confirmed == Confirmed::HostAndType;
+        hosts.grant(&asked.host, asked.kind, asked.family, may_be_first, now)
     })
     .await
     .expect("the closure does not panic");
     let natural = want.family == ForgeType::GitHub && want.host.as_str() == "github.com";
     match grant {
         Ok(Grant::Trusted) => Ok(Permit::Go(None)),
-        Ok(Grant::First) if natural => Ok(Permit::Go(None)),
+        // The token of GitHub belongs to github.com, also where that cannot be recorded.
+        Ok(Grant::First) | Err(HostsError::Write { .. }) if natural => Ok(Permit::Go(None)),
         Ok(Grant::First) => Ok(Permit::Go(Some(format!(
             "the token in `{variable}` now belongs to {}, its first host, and goes to no other (`{}`)",
             want.host,
             places.hosts.path().display()
         )))),
         Ok(Grant::Refused(bound)) => Ok(refused(bound, Binding::Trust)),
+        // A folder that cannot be written to does not fail a read, but the token is not sent: the
+        // next host would count as its first one again.
+        Err(HostsError::Write { path, source }) => Ok(Permit::Withheld(format!(
+            "the token in `{variable}` is not sent to {}: which host it belongs to cannot be recorded \
+             in `{}` ({source}); name the host in `FORGEJO_URL`, `GITEA_URL` or `GITHUB_SERVER_URL`",
+            want.host,
+            path.display()
+        ))),
         Err(e) => Err(e.into()),
     }
 }

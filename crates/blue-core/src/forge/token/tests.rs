@@ -20,8 +20,9 @@ fn forgejo(name: &str) -> Want {
         api: format!("https://{name}/api/v1/").parse().unwrap(),
         web: format!("https://{name}/").parse().unwrap(),
         username: None,
-        confirmed: true,
-        hearsay: false,
+        confirmed: Confirmed::HostAndType,
+        named_by: "the remote",
+        guess: false,
     }
 }
 
@@ -89,6 +90,38 @@ impl Bench {
 #[expect(clippy::unnecessary_wraps, reason = "it is compared with an answer")]
 fn some(token: &str, source: &str) -> Option<(String, String)> {
     Some((token.to_owned(), source.to_owned()))
+}
+
+#[tokio::test]
+async fn a_home_that_cannot_be_written_to_does_not_fail_a_read() {
+    let bench = Bench::new(&[("GITHUB_TOKEN", "a"), ("FORGEJO_TOKEN", "c")]);
+    // A file where the folder should be: no permission lets anyone write below it.
+    let home = bench.dir.path().join("home");
+    fs::write(&home, "").unwrap();
+    let hosts = HostsFile::new(&home.join("blue"), None);
+    let ask = async |want: &Want| {
+        let places = Places {
+            vars: &bench.vars,
+            hosts: &hosts,
+            git: None,
+            dir: Path::new("."),
+            now: Timestamp::UNIX_EPOCH,
+        };
+        resolve(places, want).await
+    };
+    // It belongs there by its nature.
+    let natural = ask(&github("github.com")).await.unwrap();
+    assert_eq!(natural.credential.unwrap().token.expose(), "a");
+    // Where nothing can be recorded, each host would be the first: the token stays here.
+    for name in ["x.example", "y.example"] {
+        let found = ask(&forgejo(name)).await.unwrap();
+        assert!(found.credential.is_none(), "{name}");
+        let notice = found.notice.unwrap();
+        assert!(
+            notice.contains("`FORGEJO_TOKEN` is not sent") && notice.contains("`FORGEJO_URL`"),
+            "{notice}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -256,7 +289,7 @@ async fn a_host_that_nobody_confirmed_is_never_first() {
     let bench = Bench::new(&[("FORGEJO_TOKEN", "a"), ("GITHUB_TOKEN", "b")]);
     for want in [forgejo("x.example"), github("github.com")] {
         let want = Want {
-            confirmed: false,
+            confirmed: Confirmed::Nothing,
             ..want
         };
         let error = bench.ask(&want).await.unwrap_err();

@@ -135,6 +135,10 @@ fn server_of_api(api: Url) -> Option<ServerUrl> {
 
 /// A web address without user, query or fragment, its path ending in a slash
 pub(super) fn web_url(text: &str) -> Option<Url> {
+    // Some parsers take a backslash for a slash, so that they find another host in the text.
+    if text.contains('\\') {
+        return None;
+    }
     let mut url = Url::parse(text).ok()?;
     let web = matches!(url.scheme(), "https" | "http") && url.has_host();
     if !web || !url.username().is_empty() || url.password().is_some() {

@@ -13,6 +13,8 @@ const LIMITED_LONG: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 90\r\
 const LIMITED_FOR_EVER: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 18446744073709551615\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const SECONDARY: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 54\r\nConnection: close\r\n\r\n{\"message\":\"You have exceeded a secondary rate limit\"}";
 
+const SECONDARY_AS_429: &str = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 54\r\nConnection: close\r\n\r\n{\"message\":\"You have exceeded a secondary rate limit\"}";
+
 fn post(url: &str) -> Request {
     let mut request = Request::new(Method::POST, url.parse().unwrap());
     request.body = Some("{}".into());
@@ -111,6 +113,7 @@ async fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
         (LIMITED_LONG, 90),
         (LIMITED_FOR_EVER, u64::MAX),
         (SECONDARY, 60),
+        (SECONDARY_AS_429, 60),
     ] {
         let server = Server::start(move |_| (text.into(), Then::Close)).await;
         let error = Http::new(quick())
@@ -123,6 +126,76 @@ async fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
         assert_eq!(retry_after, Some(Duration::from_secs(seconds)));
         assert_eq!(server.seen().len(), 1);
     }
+}
+
+fn signed(mut request: Request, token: &str) -> Request {
+    request.credential = Some(Credential {
+        host: crate::forge::model::Host::of_url(&request.url).unwrap(),
+        scheme: AuthScheme::Bearer,
+        token: crate::secret::Secret::new(token),
+    });
+    request
+}
+
+#[tokio::test]
+async fn a_limit_holds_back_every_request_with_the_same_token() {
+    let server = Server::texts(&[SECONDARY_AS_429, OK]).await;
+    let http = Http::new(quick());
+    let url = server.url("/");
+    for request in [get(&url), get(&server.url("/other")), post(&url)] {
+        let error = http.send(signed(request, "a")).await.unwrap_err();
+        let HttpError::RateLimited {
+            retry_after,
+            status,
+            body,
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert!(retry_after.is_some_and(|wait| wait > Duration::from_secs(50)));
+        assert_eq!(status, 429);
+        assert!(String::from_utf8_lossy(&body).contains("secondary"));
+    }
+    assert_eq!(server.seen().len(), 1, "only the first one was sent");
+    // Another user's token has a limit of its own, and so has no token.
+    assert_eq!(http.send(signed(get(&url), "b")).await.unwrap().status, 200);
+    assert_eq!(http.send(get(&url)).await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_write_waits_for_a_short_limit_that_another_request_met() {
+    let limited = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let server = Server::start(move |n| match n {
+        0 => (limited.into(), Then::Close),
+        _ => (OK.into(), Then::Close),
+    })
+    .await;
+    let http = Http::new(quick());
+    let refused = http.send(post(&server.url("/"))).await.unwrap_err();
+    assert!(matches!(refused, HttpError::RateLimited { .. }));
+    // It was not sent before, so that nothing can happen twice.
+    assert_eq!(http.send(post(&server.url("/"))).await.unwrap().status, 200);
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_read_whose_answer_breaks_off_is_sent_again() {
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
+    let server = Server::start(move |n| match n {
+        0 => (cut.into(), Then::Close),
+        _ => (OK.into(), Then::Close),
+    })
+    .await;
+    let http = Http::new(quick());
+    let answer = http.send(get(&server.url("/"))).await.unwrap();
+    assert_eq!(&answer.body[..], b"fine");
+    assert_eq!(server.seen().len(), 2);
+
+    let server = Server::start(move |_| (cut.into(), Then::Close)).await;
+    let broken = Http::new(quick()).send(post(&server.url("/"))).await;
+    assert!(matches!(broken, Err(HttpError::Broken { .. })));
+    assert_eq!(server.seen().len(), 1, "a write is not");
 }
 
 #[tokio::test]

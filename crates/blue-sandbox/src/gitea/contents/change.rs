@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::read::{At, clean, malformed};
 use crate::{
+    config::Flavor,
     git::Signature,
     gitea::{
         Outcome,
@@ -33,7 +34,10 @@ fn editor<'a>(cx: &'a InRepo<'_>) -> Result<&'a User, Fail> {
             "user should have a permission to write to the target branch"
         }));
     }
-    if cx.repo().archived_at.is_some() {
+    if cx.app().is_forgejo() {
+        cx.need_no_mirror()?;
+    }
+    if cx.repo().archived_at.is_some() || cx.repo().settings.mirror {
         return Err(Fail::new(
             423,
             &format!("{} is not allowed to edit", cx.found.full_name()),
@@ -285,6 +289,15 @@ fn make(
         ),
         ops::Error::NotFound(What::Path(path)) => Fail::new(404, &fail::no_object("", &path)),
         ops::Error::BadName { .. } => Fail::invalid("[NewBranchName]: GitRefName"),
+        ops::Error::RefClash(words) if cx.app().is_forgejo() => {
+            fail::push_rejected(cx.app(), cx.repo().id, &words)
+        }
+        ops::Error::StaleSha { given, expected } if cx.app().flavor == Flavor::Forgejo15 => {
+            Fail::new(
+                409,
+                &format!("sha does not match [given: {given}, expected: {expected}]"),
+            )
+        }
         ops::Error::BranchMoved => Fail::new(409, "branch was changed by another request"),
         // Forgejo's DELETE says 400 where its other verbs say 422.
         ops::Error::StaleSha { given, expected } if forgejo_delete => Fail::new(

@@ -7,7 +7,9 @@ use crate::{
     app::App,
     gitea::{fail::Fail, request::InRepo},
     ops::{
-        self, access, mergeability,
+        self, access,
+        agit::is_agit,
+        mergeability,
         pulls::{diff, head_repo, is_draft},
         repos::Found,
         reviews,
@@ -22,7 +24,12 @@ pub(in crate::gitea) fn full(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, 
     let files = diff(app, pull)?;
     value["additions"] = files.additions().into();
     value["deletions"] = files.deletions().into();
-    value["changed_files"] = files.files.len().into();
+    // The servers count nothing of a pull request whose head is no branch.
+    value["changed_files"] = match (is_agit(app, pull)?, app.is_forgejo()) {
+        (false, _) => files.files.len().into(),
+        (true, true) => 0.into(),
+        (true, false) => Value::Null,
+    };
     value["assignees"] = json!([]);
     value["requested_reviewers_teams"] = json!([]);
     let mut reviewers: Vec<Value> = Vec::new();
@@ -125,7 +132,8 @@ fn shape(cx: &InRepo<'_>, pull: &mut Pull) -> Result<Value, Fail> {
     if app.is_forgejo() {
         let fields = value.as_object_mut().expect("made as an object");
         fields.shift_remove("content_version");
-        fields.insert("flow".to_owned(), json!(0));
+        let flow = i32::from(is_agit(app, pull)?);
+        fields.insert("flow".to_owned(), json!(flow));
     }
     Ok(value)
 }
@@ -149,8 +157,13 @@ fn head(cx: &InRepo<'_>, pull: &Pull) -> Result<Value, Fail> {
         None => None,
     };
     let gone = format!("refs/pull/{}/head", pull.number);
+    let label = if is_agit(app, pull)? {
+        ""
+    } else {
+        &pull.head_branch
+    };
     Ok(json!({
-        "label": pull.head_branch,
+        "label": label,
         "ref": if tip.is_some() { &pull.head_branch } else { &gone },
         "sha": tip.filter(|_| pull.state == State::Open).unwrap_or(pull.head_sha),
         "repo_id": pull.head_repo_id,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{EPOCH, NEVER, View, time, user};
 use crate::{
     app::App,
+    config::Flavor,
     gitea::fail::Fail,
     ops::{
         access::Access,
@@ -25,6 +26,8 @@ fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<
     let (repo, settings, name) = (&found.repo, &found.repo.settings, found.full_name());
     let (root, git) = (&app.root_url, app.git(repo.id));
     let branches = git.refs("refs/heads/")?.len();
+    // Forgejo 11 says of a pull mirror that it has pull requests, and then does not list them.
+    let hides_pulls = !matches!(app.flavor, Flavor::Forgejo | Flavor::Forgejo7);
     let (open_pulls, forks) = app.store.read(|c| {
         let open = pulls::of_repo(c, repo.id)?
             .iter()
@@ -38,11 +41,11 @@ fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<
         "name": repo.name,
         "full_name": name,
         "description": settings.description,
-        "empty": branches == 0,
+        "empty": branches == 0 || app.still_called_empty(repo.id),
         "private": repo.private,
         "fork": repo.fork_of.is_some(),
         "template": settings.template,
-        "mirror": false,
+        "mirror": settings.mirror,
         "size": 24,
         "language": "",
         "languages_url": format!("{root}/api/v1/repos/{name}/languages"),
@@ -78,7 +81,7 @@ fn shape(app: &App, found: &Found, access: Access, with_parent: bool) -> Result<
             "enable_issue_dependencies": true,
         },
         "has_wiki": true,
-        "has_pull_requests": settings.has_pull_requests,
+        "has_pull_requests": settings.has_pull_requests && !(settings.mirror && hides_pulls),
         "has_projects": true,
         "projects_mode": "all",
         "has_releases": true,

@@ -26,6 +26,7 @@ struct Put {
 
 pub(in crate::github) fn put(at: &At<'_>, path: &str) -> Result<Reply> {
     at.writer()?;
+    at.cx.may_write(path)?;
     let body: Put = at.ask().body()?;
     let branch = body
         .branch

@@ -56,6 +56,7 @@ pub(in crate::github) fn create(at: &At<'_>) -> Result<Reply> {
     let mut seen = HashSet::new();
     let mut edits = Vec::new();
     for row in body.tree {
+        at.cx.may_write(row.path.as_deref().unwrap_or_default())?;
         let edit = edit(at, base, row)?;
         let (Edit::Put { path, .. } | Edit::Remove { path }) = &edit;
         if !seen.insert(path.clone()) {

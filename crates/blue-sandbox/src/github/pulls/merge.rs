@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::cx::At;
 use super::super::refusal::{Refusal, Result};
 use super::super::reply::Reply;
-use super::super::view::commit::message;
+use super::super::view::{commit::message, protection};
 use super::title;
 use crate::ops::error::Block;
 use crate::ops::merge::{Ask, Outcome};
@@ -57,6 +57,15 @@ pub(in crate::github) fn merge(at: &At<'_>, number: i64) -> Result<Reply> {
         return Err(head_moved());
     }
     check_now(at, &pull)?;
+    let rule = ops::protection::of_branch(at.app(), &at.repo.row, &pull.base_branch)?;
+    if pull.state == State::Open
+        && rule.is_some_and(|found| !protection::allows_method(&found.rule, style.name()))
+    {
+        let message = format!("`{}` is not an allowed merge method.", style.name());
+        return Err(Refusal::not_allowed(format!(
+            "Repository rule violations found\n\n{message}"
+        )));
+    }
     let (title, words) = words(at, &pull, style)?;
     let ask = Ask {
         style,

@@ -134,13 +134,17 @@ pub(super) fn association(at: &At<'_>, who: &User) -> Result<&'static str> {
     if who.id == at.repo.owner.id {
         return Ok("OWNER");
     }
-    let (role, granted) = at.app().store.read(|c| {
+    let (role, granted, contributed) = at.app().store.read(|c| {
         let role = users::role(c, at.repo.owner.id, who.id)?;
-        Ok::<_, rusqlite::Error>((role, repos::permission(c, at.id(), who.id)?))
+        let granted = repos::permission(c, at.id(), who.id)?;
+        let pulls = rows::of_repo(c, at.id())?;
+        let is_theirs = |pull: &Pull| pull.poster_id == who.id && pull.state == State::Merged;
+        Ok::<_, rusqlite::Error>((role, granted, pulls.iter().any(is_theirs)))
     })?;
     Ok(match (role, granted) {
         (Some(_), _) => "MEMBER",
         (None, Some(_)) => "COLLABORATOR",
+        (None, None) if contributed => "CONTRIBUTOR",
         (None, None) => "NONE",
     })
 }

@@ -88,6 +88,34 @@ pub(in crate::github) fn name(job: &Job) -> &str {
     }
 }
 
+/// Id of the app that reports the jobs of workflows
+const ACTIONS_APP_ID: i64 = 15_368;
+
+fn app(urls: &Urls, repo: &Shown, job: &Job) -> Value {
+    let named = job.plan.as_ref().and_then(|plan| plan.app_id);
+    let id = named.unwrap_or(ACTIONS_APP_ID);
+    let slug = match named {
+        None => "github-actions".to_owned(),
+        Some(id) => format!("app-{id}"),
+    };
+    // The sandbox has no page of an app, so the page of its owner stands in.
+    let page = format!("{}/{}", urls.web, repo.owner.login);
+    json!({
+        "id": id,
+        "slug": slug,
+        "node_id": node_id("Integration", id),
+        "owner": user::simple(urls, &repo.owner),
+        "name": slug,
+        "description": null,
+        "external_url": page,
+        "html_url": page,
+        "created_at": "2020-01-01T00:00:00Z",
+        "updated_at": "2020-01-01T00:00:00Z",
+        "permissions": {"checks": "write"},
+        "events": [],
+    })
+}
+
 /// A job of a workflow run, seen as a check on its commit
 pub(in crate::github) fn run(urls: &Urls, repo: &Shown, oid: Oid, job: &Job) -> Value {
     let (api, web) = (repo.api(urls), repo.web(urls));
@@ -113,7 +141,7 @@ pub(in crate::github) fn run(urls: &Urls, repo: &Shown, oid: Oid, job: &Job) -> 
             "annotations_url": format!("{api}/check-runs/{}/annotations", job.id),
         },
         "check_suite": {"id": job.run_id},
-        "app": null,
+        "app": app(urls, repo, job),
         "pull_requests": [],
     })
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::url::{Urls, segment};
 use super::repo::Shown;
 use super::user;
-use crate::store::protections::Rule;
+use crate::store::protections::{Protection, Rule};
 use crate::store::users::User;
 
 pub(in crate::github) fn url(urls: &Urls, repo: &Shown, branch: &str) -> String {
@@ -29,7 +29,18 @@ fn checks(rule: &Rule) -> Vec<Value> {
 
 /// Changes reach the branch through pull requests only
 fn needs_pull_request(rule: &Rule) -> bool {
-    rule.required_approvals > 0 || rule.block_on_rejected_reviews || !rule.enable_push
+    rule.required_approvals > 0
+        || rule.block_on_rejected_reviews
+        || !rule.enable_push
+        || !rule.allowed_merge_methods.is_empty()
+}
+
+const MERGE_METHODS: &[&str] = &["merge", "squash", "rebase"];
+
+/// Whether the rule allows a merge method
+pub(in crate::github) fn allows_method(rule: &Rule, method: &str) -> bool {
+    let named = &rule.allowed_merge_methods;
+    named.is_empty() || named.iter().any(|name| name == method)
 }
 
 /// What everyone who can read the branch is told
@@ -122,13 +133,15 @@ pub(in crate::github) fn rules(repo: &Shown, id: i64, rule: &Rule) -> Vec<Value>
         rules.push(json!({"type": "required_signatures"}));
     }
     if needs_pull_request(rule) {
+        let allowed = |method: &&&str| allows_method(rule, method);
+        let methods: Vec<&&str> = MERGE_METHODS.iter().filter(allowed).collect();
         rules.push(json!({"type": "pull_request", "parameters": {
             "required_approving_review_count": rule.required_approvals,
             "dismiss_stale_reviews_on_push": rule.dismiss_stale_approvals,
             "require_code_owner_review": false,
             "require_last_push_approval": false,
             "required_review_thread_resolution": false,
-            "allowed_merge_methods": ["merge", "squash", "rebase"],
+            "allowed_merge_methods": methods,
         }}));
     }
     if rule.enable_status_check {
@@ -148,4 +161,19 @@ pub(in crate::github) fn rules(repo: &Shown, id: i64, rule: &Rule) -> Vec<Value>
         shown["ruleset_id"] = id.into();
     }
     rules
+}
+
+/// A ruleset by itself
+pub(in crate::github) fn ruleset(repo: &Shown, found: &Protection) -> Value {
+    let include = format!("refs/heads/{}", found.name);
+    json!({
+        "id": found.id,
+        "name": found.name,
+        "target": "branch",
+        "source_type": "Repository",
+        "source": format!("{}/{}", repo.owner.login, repo.row.name),
+        "enforcement": "active",
+        "conditions": {"ref_name": {"include": [include], "exclude": []}},
+        "current_user_can_bypass": "never",
+    })
 }

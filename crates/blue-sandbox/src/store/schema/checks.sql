@@ -40,3 +40,16 @@ CREATE TABLE IF NOT EXISTS jobs (
   finished_at INTEGER
 );
 CREATE INDEX IF NOT EXISTS jobs_by_run ON jobs (run_id);
+-- Attempts of a job that a re-run replaced; the present one is in the job itself.
+CREATE TABLE IF NOT EXISTS attempts (
+  job_id INTEGER NOT NULL REFERENCES jobs(id) ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  conclusion TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  finished_at INTEGER NOT NULL,
+  PRIMARY KEY (job_id, attempt)
+);
+-- Runs that wait until a person approves them.
+CREATE TABLE IF NOT EXISTS held_runs (
+  run_id INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE
+);

@@ -50,3 +50,15 @@ CREATE TABLE IF NOT EXISTS comments (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 );
+-- Pull requests made by a push to refs/for/: their head is no branch.
+CREATE TABLE IF NOT EXISTS agit_pulls (
+  pull_id INTEGER PRIMARY KEY REFERENCES pulls(id) ON DELETE CASCADE
+);
+-- What happened to a pull request, as its timeline shows it.
+CREATE TABLE IF NOT EXISTS pull_events (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  pull_id INTEGER NOT NULL REFERENCES pulls(id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,                    -- pull_scheduled_merge, pull_cancel_scheduled_merge
+  user_id INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+);

@@ -3,14 +3,20 @@
 mod lines;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use blue_core::{forge::model::EntryKind, text};
+use blue_core::{
+    forge::{
+        ForgeError,
+        model::{EntryKind, File},
+    },
+    load, text,
+};
 use lines::{Part, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, args::RepoArgs, charset, path,
-    reply,
+    Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, charset,
+    path, reply,
 };
 
 /// Largest file that is fetched to be shown in parts
@@ -19,6 +25,8 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 const LARGEST_WHOLE: u64 = 64 * 1024 * 1024;
 /// Largest binary file that is sent whole
 const LARGEST_BINARY: usize = 20 * 1024;
+/// Largest file that is decoded on the spot
+const INLINE_BYTES: usize = 256 * 1024;
 /// Room for the text in one answer, counted as [`reply::bytes`] does; the rest is for what is around it
 const ROOM: usize = reply::MAX_BYTES - 3_500;
 
@@ -117,54 +125,33 @@ impl Tool for FileRead {
         let output = Output {
             sha: file.sha.to_string(),
             size: file.size,
-            path: file.path,
+            path: file.path.clone(),
             ..Output::default()
         };
         if file.kind == EntryKind::Symlink {
             let target = file.target.unwrap_or_default();
             let goal = led_to(&output.path, &target);
+            let step = match &goal {
+                Some(goal) => step_of_link(&repo, goal, rev).await,
+                None => None,
+            };
             let mut reply = Reply::from(Output {
                 content: target.clone(),
                 target: Some(target),
                 ..output
             });
             reply.bytes = cx.is_raw().then_some(file.content);
-            let step = goal.as_deref().unwrap_or_default();
-            let step = format!("It is a symlink: read its target with file_read, path \"{step}\"");
-            return Ok(reply.next_if(goal.is_some(), step));
+            return Ok(reply.next_if(step.is_some(), step.unwrap_or_default()));
         }
         if cx.is_raw() && range.is_none() {
             return Ok(Reply::from(output).with_bytes(file.content));
         }
-        match charset::decode(&file.content) {
-            None if range.is_some() => Err(ToolError::new(
-                ErrorCode::Invalid,
-                format!("`{path}` is binary and has no lines"),
-            )),
-            None if file.content.len() > LARGEST_BINARY => Err(ToolError::new(
-                ErrorCode::TooLarge,
-                format!(
-                    "`{path}` is binary and has {} bytes; at most {LARGEST_BINARY} are sent",
-                    file.content.len()
-                ),
-            )
-            .with_hint(format!("get it with git, or from {}", file.html_url))),
-            None => Ok(Reply::from(Output {
-                content: BASE64.encode(&file.content),
-                encoding: Some("base64".to_owned()),
-                ..output
-            })),
-            Some((text, charset)) if cx.is_raw() => {
-                let part = Part::of(&text, range.unwrap_or_default(), usize::MAX)?;
-                // What was read from bytes can be written as such again.
-                let bytes = charset.encode(part.text).unwrap_or_default();
-                Ok(Reply::from(output).with_bytes(bytes))
-            }
-            Some((text, charset)) => {
-                let range = range.unwrap_or_default();
-                Ok(show(&text, charset.name(), range, output)?)
-            }
+        // A large file is decoded where that holds up no other call.
+        let is_raw = cx.is_raw();
+        if file.content.len() > INLINE_BYTES {
+            return load::offload(move || decoded(&path, &file, range, output, is_raw)).await;
         }
+        decoded(&path, &file, range, output, is_raw)
     }
 
     fn page(output: &Output, page: &mut Page) {
@@ -180,6 +167,45 @@ impl Tool for FileRead {
         }
         if !output.content.is_empty() {
             page.text(&output.content);
+        }
+    }
+}
+
+/// The answer for a file that is no symlink
+fn decoded(
+    path: &str,
+    file: &File,
+    range: Option<Range>,
+    output: Output,
+    is_raw: bool,
+) -> Result<Reply<Output>, ToolError> {
+    match charset::decode(&file.content) {
+        None if range.is_some() => Err(ToolError::new(
+            ErrorCode::Invalid,
+            format!("`{path}` is binary and has no lines"),
+        )),
+        None if file.content.len() > LARGEST_BINARY => Err(ToolError::new(
+            ErrorCode::TooLarge,
+            format!(
+                "`{path}` is binary and has {} bytes; at most {LARGEST_BINARY} are sent",
+                file.content.len()
+            ),
+        )
+        .with_hint(format!("get it with git, or from {}", file.html_url))),
+        None => Ok(Reply::from(Output {
+            content: BASE64.encode(&file.content),
+            encoding: Some("base64".to_owned()),
+            ..output
+        })),
+        Some((text, charset)) if is_raw => {
+            let part = Part::of(&text, range.unwrap_or_default(), usize::MAX)?;
+            // What was read from bytes can be written as such again.
+            let bytes = charset.encode(part.text).unwrap_or_default();
+            Ok(Reply::from(output).with_bytes(bytes))
+        }
+        Some((text, charset)) => {
+            let range = range.unwrap_or_default();
+            Ok(show(&text, charset.name(), range, output)?)
         }
     }
 }
@@ -236,6 +262,20 @@ fn show(
     Ok(reply)
 }
 
+/// Returns what to do with a symlink, by what is at its target
+async fn step_of_link(repo: &Repo, goal: &str, rev: Option<&str>) -> Option<String> {
+    // Not a byte of it is wanted, only whether it is a file.
+    match repo.forge.read_file(&repo.id, goal, rev, 0).await {
+        Err(ForgeError::Invalid { message, .. }) if message.contains("is a directory") => Some(
+            format!("It is a symlink to a directory: list it with dir_list, path \"{goal}\""),
+        ),
+        Err(ForgeError::NotFound { .. }) => None,
+        _ => Some(format!(
+            "It is a symlink: read its target with file_read, path \"{goal}\""
+        )),
+    }
+}
+
 /// The path that a link leads to, unless that is out of the repository, or all of it
 fn led_to(link: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
@@ -266,9 +306,9 @@ fn lfs_size(text: &str) -> Option<u64> {
     lines.find_map(|line| line.strip_prefix("size ")?.parse().ok())
 }
 
-fn too_large(path: &str, error: blue_core::forge::ForgeError) -> ToolError {
+fn too_large(path: &str, error: ForgeError) -> ToolError {
     match error {
-        blue_core::forge::ForgeError::TooLarge { limit, .. } => ToolError::new(
+        ForgeError::TooLarge { limit, .. } => ToolError::new(
             ErrorCode::TooLarge,
             format!("`{path}` is larger than the {limit} bytes that are read of a file"),
         )

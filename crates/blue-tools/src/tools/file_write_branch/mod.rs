@@ -1,29 +1,34 @@
 //! `file_write_branch`
 
+mod checks;
 mod edits;
+mod limits;
 mod typed;
 mod wish;
 
-use blue_core::forge::{
-    ConflictKind, Forge, ForgeError,
-    model::{CommitOpts, EntryKind, Expect, File, FileChange, Sha},
+use blue_core::{
+    forge::{
+        ConflictKind, Forge, ForgeError,
+        model::{CommitOpts, EntryKind, Expect, File, FileChange, Sha},
+    },
+    load::{self, LIGHT_BYTES},
 };
 pub use edits::Edit;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use limits::EditedBytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use wish::{Encoding, FileArg};
 use wish::{Then, What, Wish};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError, args::RepoArgs, path,
-    reply, rows::short,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Repo, Style, Tool, ToolError,
+    args::RepoArgs,
+    error::{Resend, branch_beside},
+    path, reply,
+    rows::short,
 };
 
-/// Largest file that is edited
-const LARGEST: u64 = 16 * 1024 * 1024;
-/// Most that the files of one commit may have: they are in memory together
-const TOGETHER: usize = 64 * 1024 * 1024;
 /// Files read at once
 const AT_ONCE: usize = 6;
 /// The default branch, by the one name that every forge has for it
@@ -70,7 +75,7 @@ pub struct Input {
     #[serde(default)]
     #[schemars(extend("default" = null))]
     pub files: Vec<FileArg>,
-    /// Where a new branch starts [default: the default branch]
+    /// Where a new branch starts; one that exists stays where it is [default: the default branch]
     #[arg(long)]
     #[schemars(description = "")]
     pub base: Option<String>,
@@ -116,6 +121,10 @@ pub struct Input {
     #[arg(long = "rename", value_name = "OLD=NEW")]
     #[serde(skip)]
     pub moved: Vec<String>,
+    /// A person agreed to the deletions, by `--yes` or when asked
+    #[arg(skip)]
+    #[serde(skip)]
+    pub confirmed: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -151,6 +160,9 @@ pub struct Output {
 pub struct Row {
     pub path: String,
     pub sha: String,
+    /// Blob that was there before
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
 }
 
 impl Tool for FileWriteBranch {
@@ -174,11 +186,20 @@ impl Tool for FileWriteBranch {
             Some(sha) => Some(Sha::parse(&sha)?),
             None => None,
         };
-        let base = path::branch_if_given(input.base.as_deref()).unwrap_or(DEFAULT);
-        let base = base.to_owned();
+        let given_base = path::branch_if_given(input.base.as_deref()).map(str::to_owned);
+        let base = given_base.clone().unwrap_or_else(|| DEFAULT.to_owned());
         let message = given(&input.message);
         let repo_args = input.repo.clone();
-        let wishes = wishes(input)?;
+        let confirmed = input.confirmed || expected_head.is_some();
+        // Large contents are decoded where that holds up no other call.
+        let wishes = if limits::content_bytes(&input) > LIGHT_BYTES {
+            load::offload(move || wishes(input)).await?
+        } else {
+            wishes(input)?
+        };
+        if !confirmed {
+            checks::deletions_are_pinned(&wishes)?;
+        }
         let message = message.unwrap_or_else(|| match &wishes[..] {
             [one] => one.title(),
             many => format!("Change {} files", many.len()),
@@ -188,6 +209,7 @@ impl Tool for FileWriteBranch {
             .filter(|wish| matches!(wish.what, What::Delete));
         let gone = gone.map(|wish| wish.path.clone()).collect();
         let repo = cx.repo(&repo_args).await?;
+        checks::is_no_remote_branch(cx, &repo, &branch).await?;
         let changes = changes(&repo, wishes, &branch, &base).await?;
         let opts = CommitOpts {
             branch: branch.clone(),
@@ -197,13 +219,34 @@ impl Tool for FileWriteBranch {
             expected_head,
         };
         let made = repo.forge.commit_files(&repo.id, &opts).await;
-        let made = made.map_err(ToolError::of_commit)?;
+        let made = match made {
+            Ok(made) => made,
+            Err(error) => {
+                let other = branch_beside(&branch);
+                let resend = Resend {
+                    sent: format!(
+                        "send the same to a new branch: `branch: \"{other}\"` and `base: \"{branch}\"`"
+                    ),
+                    typed: format!(
+                        "run the same on a new branch with `--branch {other} --base {branch}`"
+                    ),
+                };
+                return Err(ToolError::of_commit(&repo, error, &branch, &resend).await);
+            }
+        };
+        if let Some(base) = given_base.filter(|base| !made.branch_created && *base != branch) {
+            cx.note(format!(
+                "`base` was not used: branch `{branch}` exists, and starts where it did before, \
+                 not at `{base}`"
+            ));
+        }
         let mut files: Vec<Row> = made
             .files
             .into_iter()
             .map(|file| Row {
                 path: file.path,
                 sha: file.sha.to_string(),
+                replaced: file.replaced.map(|sha| sha.to_string()),
             })
             .collect();
         let cut = reply::fit(&mut files, ROOM);
@@ -230,7 +273,8 @@ impl Tool for FileWriteBranch {
         Ok(Reply::from(output)
             .next_if(made.first, trunk)
             .next_if(opens, open)
-            .next_if(committed, wait))
+            // CI is waited for with the pull request, where one is to be opened.
+            .next_if(committed && !opens, wait))
     }
 
     async fn typed(&self, cx: &Cx, input: Input) -> Result<Input, ToolError> {
@@ -275,6 +319,7 @@ fn wishes(input: Input) -> Result<Vec<Wish>, ToolError> {
         }
         None => {}
     }
+    limits::check_file_count(files.len())?;
     if files.is_empty() {
         let message = "there is nothing to write: give `path` and `content`, or `files`";
         return Err(ToolError::new(ErrorCode::Invalid, message));
@@ -293,38 +338,27 @@ async fn changes(
     if wishes.iter().any(|wish| wish.reads().is_some()) {
         start = begin(repo, branch, base).await?;
     }
-    let start = start.as_ref();
-    let mut changes = stream::iter(wishes)
+    let (start, edited) = (start.as_ref(), &EditedBytes::default());
+    let pairs: Vec<(Wish, Option<File>)> = stream::iter(wishes)
         .map(|wish| async move {
-            let read = match wish.reads() {
-                Some(path) => Some(read(repo, path, branch, start, wish.sha.as_ref()).await?),
-                None => None,
+            let Some(path) = wish.reads() else {
+                return Ok((wish, None));
             };
-            change(wish, read)
+            let file = read(repo, path, branch, start, wish.sha.as_ref()).await?;
+            edited.add(file.content.len()).await?;
+            Ok::<_, ToolError>((wish, Some(file)))
         })
-        .buffered(AT_ONCE);
-    let (mut all, mut bytes) = (Vec::new(), 0);
-    while let Some(change) = changes.try_next().await? {
-        bytes = together(bytes, &change)?;
-        all.push(change);
-    }
-    Ok(all)
-}
-
-/// The bytes of all files so far and of one more
-fn together(bytes: usize, change: &FileChange) -> Result<usize, ToolError> {
-    let more = match change {
-        FileChange::Write { content, .. } => content.len(),
-        FileChange::Rename { content, .. } => content.as_ref().map_or(0, Vec::len),
-        FileChange::Delete { .. } => 0,
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
+    let work = limits::edit_work(&pairs)?;
+    let make = move || -> Result<Vec<FileChange>, ToolError> {
+        let pairs = pairs.into_iter();
+        pairs.map(|(wish, read)| change(wish, read)).collect()
     };
-    let bytes = bytes + more;
-    if bytes > TOGETHER {
-        let message = format!("the files have more than {TOGETHER} bytes together");
-        return Err(ToolError::new(ErrorCode::TooLarge, message)
-            .with_hint("write some of them, and then the others"));
-    }
-    Ok(bytes)
+    let changes = limits::run_edits(work, make).await?;
+    limits::check_total(&changes)?;
+    Ok(changes)
 }
 
 /// The commit that the new one goes on top of; `None` is the default branch as it is
@@ -346,7 +380,11 @@ async fn read(
     seen: Option<&Sha>,
 ) -> Result<File, ToolError> {
     let rev = start.map(Sha::as_str);
-    let file = match repo.forge.read_file(&repo.id, path, rev, LARGEST).await {
+    let file = match repo
+        .forge
+        .read_file(&repo.id, path, rev, limits::MAX_EDITED_BYTES)
+        .await
+    {
         Err(ForgeError::NotFound { .. }) => {
             let message = format!(
                 "`{path}` is not there for branch `{branch}` of `{}`",
@@ -417,23 +455,4 @@ fn change(wish: Wish, read: Option<File>) -> Result<FileChange, ToolError> {
             }
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_large_files_are_not_held_at_once() {
-        let write = |bytes: usize| FileChange::Write {
-            path: "a".to_owned(),
-            content: vec![0; bytes],
-            expect: Expect::Any,
-        };
-        let half = together(0, &write(TOGETHER / 2)).unwrap();
-        let all = together(half, &write(TOGETHER / 2)).unwrap();
-        assert_eq!(all, TOGETHER);
-        let error = together(all, &write(1)).unwrap_err();
-        assert_eq!(error.code, ErrorCode::TooLarge, "{error}");
-    }
 }

@@ -8,6 +8,8 @@ use crate::{Cx, ErrorCode, ToolError, id, path};
 
 /// Read local files and put everything into `files`
 pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+    // The command line asks before anything is deleted, unless `--yes` is typed.
+    input.confirmed = true;
     whole_ids(cx, &mut input).await?;
     if let Some(path) = input.path.take() {
         let edits = edits(cx, &mut input).await?;

@@ -5,7 +5,7 @@ use blue_core::{
     git::Git,
 };
 
-use super::{Input, explained, given};
+use super::{Filled, Input, explained, given};
 use crate::{Cx, ErrorCode, ToolError, path, rows};
 
 pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
@@ -29,6 +29,10 @@ pub(super) async fn complete(cx: &Cx, mut input: Input) -> Result<Input, ToolErr
         apart(&last_commit(cx, &input, &head).await?)
     } else {
         Default::default()
+    };
+    input.filled = Filled {
+        title: given(input.title.clone()).is_none(),
+        body: input.body.is_none(),
     };
     input.title = given(input.title).or_else(|| given(Some(title)));
     input.body = input.body.or_else(|| given(Some(body)));

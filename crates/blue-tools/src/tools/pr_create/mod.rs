@@ -27,36 +27,48 @@ pub struct Input {
     #[serde(flatten)]
     pub repo: RepoArgs,
     /// Title [default: from the last commit, together with the body]
-    #[arg(long)]
+    #[arg(long, short)]
     #[schemars(required, description = "")]
     pub title: Option<String>,
     /// Branch with the changes, or `owner:branch` of a fork [default: the current branch]
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, short = 'H', value_name = "BRANCH")]
     #[schemars(required, description = "branch, or owner:branch of a fork")]
     pub head: Option<String>,
     /// Branch to merge into [default: the default branch]
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, short = 'B', value_name = "BRANCH")]
     #[schemars(description = "")]
     pub base: Option<String>,
     /// Body; `-` reads it from stdin
-    #[arg(long)]
+    #[arg(long, short)]
     #[schemars(description = "")]
     pub body: Option<String>,
     /// Read the body from a file; `-` is stdin
-    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    #[arg(long, short = 'F', value_name = "FILE", conflicts_with = "body")]
     #[serde(skip)]
     #[schemars(skip)]
     pub body_file: Option<String>,
     /// Take title and body from all commits of the branch
-    #[arg(long)]
+    #[arg(long, short)]
     #[serde(skip)]
     #[schemars(skip)]
     pub fill: bool,
     /// Open it as a draft
-    #[arg(long)]
+    #[arg(long, short)]
     #[serde(default)]
     #[schemars(description = "")]
     pub draft: bool,
+    /// The title and body were taken from commits, not named by the caller
+    #[arg(skip)]
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub filled: Filled,
+}
+
+/// Which texts of a pull request were taken from its commits
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filled {
+    title: bool,
+    body: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -71,6 +83,8 @@ pub struct Output {
     pub status: &'static str,
     pub pr_url: String,
     pub pr_number: u64,
+    pub number: u64,
+    pub html_url: String,
     /// `github`, `gitea` or `forgejo`
     pub forge: &'static str,
     /// It was open before this call, and was left as it is
@@ -114,6 +128,11 @@ impl Tool for PrCreate {
             }
         }
         let base = opts.base;
+        let named = Named {
+            title: (!input.filled.title).then_some(opts.title),
+            body: opts.body.filter(|_| !input.filled.body),
+            draft: opts.draft,
+        };
         let (pr, existing) = match made {
             Ok(pr) => (pr, false),
             Err(
@@ -122,12 +141,17 @@ impl Tool for PrCreate {
                     ..
                 },
             ) => match repo.forge.find_pr(&repo.id, &head, &base).await? {
-                Some(pr) => (pr, true),
+                Some(pr) => {
+                    if let Some(note) = named.left_out(&pr) {
+                        cx.note(note);
+                    }
+                    (pr, true)
+                }
                 None => return Err(exists.into()),
             },
             Err(error) => return Err(explained(error, &head)),
         };
-        Ok(reply(&pr, repo.kind.as_str(), existing))
+        Ok(reply(&pr, repo.forge_name().await, existing))
     }
 
     async fn typed(&self, cx: &Cx, input: Input) -> Result<Input, ToolError> {
@@ -146,11 +170,59 @@ impl Tool for PrCreate {
     }
 }
 
+/// What the caller named for a new pull request
+struct Named {
+    title: Option<String>,
+    body: Option<String>,
+    draft: bool,
+}
+
+impl Named {
+    /// Says what of it an open pull request does not have, and how to change that
+    ///
+    /// A pull request that exists is left as it is, since a repeated call must not undo an edit.
+    fn left_out(&self, pr: &PullRequest) -> Option<String> {
+        let differs = |named: &Option<String>, has: &str| {
+            named
+                .as_deref()
+                .is_some_and(|text| text.trim() != has.trim())
+        };
+        // A forge that has no drafts of its own marks them in the title.
+        let title = differs(&self.title, &pr.title)
+            && !self
+                .title
+                .as_deref()
+                .is_some_and(|title| pr.draft && pr.title.trim().ends_with(title.trim()));
+        let parts = [
+            (title, "title"),
+            (differs(&self.body, &pr.body), "body"),
+            (self.draft && !pr.draft, "draft state"),
+        ];
+        let parts = parts.iter().filter(|(differs, _)| *differs);
+        let parts: Vec<&str> = parts.map(|(_, part)| *part).collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let (were, them) = match parts.len() {
+            1 => ("was", "it"),
+            _ => ("were", "them"),
+        };
+        Some(format!(
+            "#{} was open already, and its {} {were} not changed: edit {them} at {}",
+            pr.number,
+            parts.join(" and "),
+            pr.html_url
+        ))
+    }
+}
+
 fn reply(pr: &PullRequest, forge: &'static str, existing: bool) -> Reply<Output> {
     let reply = Reply::from(Output {
         status: "success",
         pr_url: pr.html_url.clone(),
         pr_number: pr.number,
+        number: pr.number,
+        html_url: pr.html_url.clone(),
         forge,
         existing,
         draft: pr.draft,

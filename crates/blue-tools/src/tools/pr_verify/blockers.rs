@@ -15,10 +15,17 @@ pub struct Blocker {
     #[schemars(with = "String")]
     pub code: Code,
     pub message: String,
-    /// It may be none: whether the rule wants it could not be read
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(super) doubt: bool,
+}
+
+/// What is in the way of a merge, by how sure that is
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Obstacles {
+    /// Known to block
+    pub(super) blockers: Vec<Blocker>,
+    /// May block: what decides could not be read
+    pub(super) unknown: Vec<Blocker>,
+    /// Rules that are not met, but that the caller may bypass
+    pub(super) bypassed: Vec<Blocker>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -43,6 +50,7 @@ pub enum Code {
     Signing,
     Dependency,
     Queue,
+    Style,
     /// The forge says no, and nothing that can be read says why
     Blocked,
 }
@@ -64,14 +72,17 @@ impl Tally {
         };
         let required = &facts.rule.required_checks;
         let (mut failed, mut pending, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let mut budget = glob::CallBudget::default();
         for wanted in required {
-            // `x [1]` is no name there: it is a pattern that means `x 1`, and nothing else.
+            let wanted_app = facts.rule.check_apps.get(wanted);
             let fits = |check: &&Check| {
                 if facts.globs {
-                    glob::matches(wanted, &check.context, &[])
-                } else {
-                    check.context == *wanted
+                    // `x [1]` is no name there: it is a pattern that means `x 1`, and nothing else.
+                    return budget.matches(wanted, &check.context, &[]);
                 }
+                // Another app's check of the same name does not count; a status tells no app.
+                let other_app = |wanted: &u64| check.app.is_some_and(|app| app != *wanted);
+                check.context == *wanted && !wanted_app.is_some_and(other_app)
             };
             let mut any = false;
             for check in facts.checks.iter().filter(fits) {
@@ -104,154 +115,181 @@ impl Tally {
     }
 }
 
-pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Vec<Blocker> {
-    let mut found = Vec::new();
-    let pr = &facts.pr;
-    let mut add = |code, message: String| found.push(Blocker::known(code, message));
-    let base = &pr.base.branch;
-    match facts.mergeability {
-        Mergeability::Merged => {
-            add(Code::Merged, "it is merged already".to_owned());
-            return found;
-        }
-        Mergeability::Closed => {
-            add(Code::Closed, "it is closed".to_owned());
-            return found;
-        }
-        _ => {}
+pub(super) fn find(facts: &Facts, tally: &Tally, standing: &Standing) -> Obstacles {
+    let mut found = Obstacles::default();
+    let over = match facts.mergeability {
+        Mergeability::Merged => Some((Code::Merged, "it is merged already")),
+        Mergeability::Closed => Some((Code::Closed, "it is closed")),
+        _ => None,
+    };
+    if let Some((code, message)) = over {
+        found.blockers.push(Blocker::new(code, message));
+        return found;
     }
-    if facts.archived {
-        add(Code::Archived, "the repository is archived".to_owned());
-    } else if facts.may_merge == Some(false) {
-        let message = format!("this user or token may not merge into `{base}`");
-        add(Code::NotPermitted, message);
+    found.add_plain(facts);
+    // The forge's own summary is believed: it knows who may write, and which run of a check counts.
+    if facts.pr.ruling == Ruling::Clear {
+        return found;
     }
-    if pr.draft {
-        add(Code::Draft, "it is a draft".to_owned());
+    let mut rules = Obstacles::default();
+    rules.add_checks(facts, tally);
+    rules.add_reviews(facts, standing);
+    rules.add_rules(facts);
+    let explained = !found.blockers.is_empty() || !rules.blockers.is_empty();
+    if facts.pr.ruling == Ruling::Blocked && !explained {
+        let message = "the forge says that a rule is in the way, and not which";
+        rules.blockers.push(Blocker::new(Code::Blocked, message));
     }
-    match facts.mergeability {
-        Mergeability::Conflict => {
-            add(Code::Conflict, format!("the head conflicts with `{base}`"));
-        }
-        Mergeability::Empty => add(Code::Empty, "it changes nothing".to_owned()),
-        Mergeability::Checking => {
-            let message = format!("{} still computes whether the branches merge", facts.host);
-            add(Code::Checking, message);
-        }
-        _ => {}
-    }
-    if facts.waits {
-        let message = "it depends on another one that is still open".to_owned();
-        found.push(Blocker::known(Code::Dependency, message));
-    }
-    checks(facts, tally, &mut found);
-    rules(facts, standing, &mut found);
-    if found.iter().all(|blocker| blocker.doubt) && pr.ruling == Ruling::Blocked {
-        let message = "the forge says that a rule is in the way, and not which".to_owned();
-        found.push(Blocker::known(Code::Blocked, message));
+    if facts.may_bypass {
+        found.bypassed = rules.blockers;
+        found.bypassed.extend(rules.unknown);
+    } else {
+        found.blockers.extend(rules.blockers);
+        found.unknown.extend(rules.unknown);
     }
     found
 }
 
 impl Blocker {
-    fn known(code: Code, message: String) -> Self {
-        Self {
-            code,
-            message,
-            doubt: false,
-        }
-    }
-
-    /// Of a rule that may not be read
-    fn doubtful(code: Code, message: &str) -> Self {
-        Self {
-            code,
-            message: format!("{message}; whether that blocks it cannot be read"),
-            doubt: true,
-        }
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
     }
 }
 
-fn checks(facts: &Facts, tally: &Tally, found: &mut Vec<Blocker>) {
-    let mut add = |code, said: &str, names: &[String]| {
-        if !names.is_empty() {
-            found.push(Blocker::known(code, format!("{said}: {}", listed(names))));
-        }
-    };
-    add(Code::ChecksFailed, "required checks failed", &tally.failed);
-    add(
-        Code::ChecksPending,
-        "required checks still run",
-        &tally.pending,
-    );
-    if !facts.hidden_checks {
-        let said = "required checks have not reported";
-        add(Code::ChecksMissing, said, &tally.missing);
-    } else if facts.pr.ruling != Ruling::Clear {
-        let said = "required checks have not reported, or cannot be read";
-        add(Code::ChecksMissing, said, &tally.missing);
+impl Obstacles {
+    fn block(&mut self, code: Code, message: impl Into<String>) {
+        self.blockers.push(Blocker::new(code, message));
     }
-}
 
-fn rules(facts: &Facts, standing: &Standing, found: &mut Vec<Blocker>) {
-    let (pr, rule) = (&facts.pr, &facts.rule);
-    let base = &pr.base.branch;
-    // The forge has the last word on its own rules.
-    let clear = pr.ruling == Ruling::Clear;
-    // Of a rule that may not be read the safe half is believed.
-    let in_doubt = rule.partial && !clear;
-    let mut add = |code, stops: bool, message: String| {
-        if stops {
-            found.push(Blocker::known(code, message));
-        } else if in_doubt {
-            found.push(Blocker::doubtful(code, &message));
+    /// Adds what decides a merge only if a rule says so that could not be read
+    fn doubt(&mut self, code: Code, message: &str) {
+        let message = format!("{message}; whether that blocks it cannot be read");
+        self.unknown.push(Blocker::new(code, message));
+    }
+
+    /// Adds what stops a merge whatever the rules of the base are, and a merge queue
+    fn add_plain(&mut self, facts: &Facts) {
+        let pr = &facts.pr;
+        let base = &pr.base.branch;
+        if facts.archived {
+            self.block(Code::Archived, "the repository is archived");
+        } else if facts.may_merge == Some(false) {
+            let message = format!("this user or token may not merge into `{base}`");
+            self.block(Code::NotPermitted, message);
         }
-    };
-    let given = standing.approved.len();
-    let needed = rule.required_approvals;
-    // Who counts can only be guessed on GitHub.
-    if given < needed as usize && !clear {
-        let message = format!("{given} of {needed} required approvals are given");
-        add(Code::Approvals, true, message);
+        if pr.draft {
+            self.block(Code::Draft, "it is a draft");
+        }
+        match facts.mergeability {
+            Mergeability::Conflict => {
+                self.block(Code::Conflict, format!("the head conflicts with `{base}`"));
+            }
+            Mergeability::Empty => self.block(Code::Empty, "it has no commits"),
+            Mergeability::Checking => {
+                let message = format!("{} still computes whether the branches merge", facts.host);
+                self.unknown.push(Blocker::new(Code::Checking, message));
+            }
+            _ => {}
+        }
+        if facts.waits {
+            let message = "it depends on another one that is still open";
+            self.block(Code::Dependency, message);
+        }
+        let styles = facts.styles.as_ref();
+        if styles.is_some_and(|styles| styles.allowed.is_empty()) {
+            let message = format!("no merge style is allowed for `{base}`");
+            self.block(Code::Style, message);
+        }
+        if facts.rule.merge_queue {
+            self.block(Code::Queue, format!("`{base}` is merged through a queue"));
+        }
     }
-    if !standing.rejected.is_empty() {
-        let message = format!("changes are requested by {}", listed(&standing.rejected));
-        add(
-            Code::ChangesRequested,
-            rule.block_on_rejected_reviews,
-            message,
-        );
+
+    fn add_checks(&mut self, facts: &Facts, tally: &Tally) {
+        for (code, said, names) in [
+            (Code::ChecksFailed, "required checks failed", &tally.failed),
+            (
+                Code::ChecksPending,
+                "required checks still run",
+                &tally.pending,
+            ),
+        ] {
+            if !names.is_empty() {
+                self.block(code, format!("{said}: {}", listed(names)));
+            }
+        }
+        if tally.missing.is_empty() {
+            return;
+        }
+        let names = listed(&tally.missing);
+        if facts.hidden_checks {
+            let message = format!("required checks have not reported, or cannot be read: {names}");
+            self.unknown
+                .push(Blocker::new(Code::ChecksMissing, message));
+        } else {
+            let message = format!("required checks have not reported: {names}");
+            self.block(Code::ChecksMissing, message);
+        }
     }
-    if !standing.asked.is_empty() {
-        let message = format!("a review is asked for from {}", listed(&standing.asked));
-        add(
-            Code::ReviewRequested,
-            rule.block_on_review_requests,
-            message,
-        );
+
+    fn add_reviews(&mut self, facts: &Facts, standing: &Standing) {
+        let rule = &facts.rule;
+        let (given, needed) = (standing.approved.len(), rule.required_approvals as usize);
+        if given < needed {
+            let message = format!("{given} of {needed} required approvals are given");
+            if given + standing.may_approve.len() < needed {
+                self.block(Code::Approvals, message);
+            } else {
+                let names = listed(&standing.may_approve);
+                let message = format!("{message}, unless those of {names} count");
+                self.unknown.push(Blocker::new(Code::Approvals, message));
+            }
+        }
+        if !standing.rejected.is_empty() {
+            let message = format!("changes are requested by {}", listed(&standing.rejected));
+            if rule.block_on_rejected_reviews {
+                self.block(Code::ChangesRequested, message);
+            } else if rule.partial {
+                self.doubt(Code::ChangesRequested, &message);
+            }
+        }
+        if !standing.may_reject.is_empty() && (rule.block_on_rejected_reviews || rule.partial) {
+            let message = format!("changes are requested by {}", listed(&standing.may_reject));
+            self.doubt(Code::ChangesRequested, &message);
+        }
+        if !standing.asked.is_empty() {
+            let message = format!("a review is asked for from {}", listed(&standing.asked));
+            if rule.block_on_review_requests {
+                self.block(Code::ReviewRequested, message);
+            } else if rule.partial {
+                self.doubt(Code::ReviewRequested, &message);
+            }
+        }
     }
-    if facts.behind && rule.require_up_to_date || pr.ruling == Ruling::Behind {
-        let message = format!("the head lacks commits of `{base}`, which must be in it first");
-        add(Code::Behind, true, message);
-    } else if facts.behind && pr.ruling == Ruling::Unknown {
-        let message = format!("the head lacks commits of `{base}`");
-        add(Code::Behind, false, message);
-    }
-    if !facts.protected.is_empty() {
-        let files = listed(&facts.protected);
-        let message = format!("it changes files that the rule of `{base}` protects: {files}");
-        add(Code::ProtectedFiles, true, message);
-    }
-    if rule.cannot_sign {
-        let message = format!(
-            "`{base}` takes signed commits only, and {} has no key to sign a merge with",
-            facts.host
-        );
-        add(Code::Signing, true, message);
-    }
-    if rule.merge_queue {
-        let message = format!("`{base}` is merged through a queue");
-        add(Code::Queue, true, message);
+
+    fn add_rules(&mut self, facts: &Facts) {
+        let (pr, rule) = (&facts.pr, &facts.rule);
+        let base = &pr.base.branch;
+        if facts.behind && rule.require_up_to_date || pr.ruling == Ruling::Behind {
+            let message = format!("the head lacks commits of `{base}`, which must be in it first");
+            self.block(Code::Behind, message);
+        } else if facts.behind && rule.partial && pr.ruling == Ruling::Unknown {
+            let message = format!("the head lacks commits of `{base}`");
+            self.doubt(Code::Behind, &message);
+        }
+        if !facts.protected.is_empty() {
+            let files = listed(&facts.protected);
+            let message = format!("it changes files that the rule of `{base}` protects: {files}");
+            self.block(Code::ProtectedFiles, message);
+        }
+        if rule.cannot_sign {
+            let message = format!(
+                "`{base}` takes signed commits only, and {} has no key to sign a merge with",
+                facts.host
+            );
+            self.block(Code::Signing, message);
+        }
     }
 }
 
@@ -270,7 +308,7 @@ fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use blue_core::forge::model::{
-        Mergeable, PrSide, PrState, Protection, PullRequest, Review, ReviewState,
+        MergeStyles, Mergeable, PrSide, PrState, Protection, PullRequest, Review, ReviewState,
     };
 
     use super::*;
@@ -291,12 +329,15 @@ mod tests {
                 head: side("topic"),
                 base: side("main"),
                 mergeable: Mergeable::Yes,
-                quiet_since: None,
+                server_time: None,
+                last_push: None,
                 merge_base: None,
                 ruling: Ruling::Unknown,
                 archived: false,
                 merge_sha: None,
                 changed_files: None,
+                commits: None,
+                styles: None,
                 author: String::new(),
                 created: None,
                 updated: None,
@@ -312,6 +353,8 @@ mod tests {
             waits: false,
             may_merge: None,
             archived: false,
+            styles: None,
+            may_bypass: false,
             globs: true,
             host: "git.example".to_owned(),
         }
@@ -323,13 +366,25 @@ mod tests {
             state,
             description: String::new(),
             url: String::new(),
+            app: None,
         }
     }
 
-    fn codes(facts: &Facts) -> Vec<Code> {
+    fn obstacles(facts: &Facts) -> Obstacles {
         let standing = Standing::of(&facts.reviews, &facts.rule);
-        let found = find(facts, &Tally::of(facts), &standing);
-        found.into_iter().map(|blocker| blocker.code).collect()
+        find(facts, &Tally::of(facts), &standing)
+    }
+
+    fn codes_of(found: &[Blocker]) -> Vec<Code> {
+        found.iter().map(|blocker| blocker.code).collect()
+    }
+
+    fn codes(facts: &Facts) -> Vec<Code> {
+        codes_of(&obstacles(facts).blockers)
+    }
+
+    fn unknown(facts: &Facts) -> Vec<Code> {
+        codes_of(&obstacles(facts).unknown)
     }
 
     #[test]
@@ -356,15 +411,16 @@ mod tests {
             with(|f| f.mergeability = Mergeability::Conflict),
             [Code::Conflict]
         );
-        assert_eq!(
-            with(|f| f.mergeability = Mergeability::Checking),
-            [Code::Checking]
-        );
+        assert_eq!(with(|f| f.mergeability = Mergeability::Checking), []);
         assert_eq!(with(|f| f.pr.draft = true), [Code::Draft]);
         assert_eq!(with(|f| f.archived = true), [Code::Archived]);
         assert_eq!(with(|f| f.may_merge = Some(false)), [Code::NotPermitted]);
         assert_eq!(with(|f| f.rule.merge_queue = true), [Code::Queue]);
         assert_eq!(with(|f| f.waits = true), [Code::Dependency]);
+        assert_eq!(
+            with(|f| f.styles = Some(MergeStyles::default())),
+            [Code::Style]
+        );
         assert_eq!(with(|f| f.rule.cannot_sign = true), [Code::Signing]);
         assert_eq!(with(|f| f.rule.requires_signatures = true), []);
         assert_eq!(with(|f| f.rule.required_approvals = 1), [Code::Approvals]);
@@ -378,51 +434,131 @@ mod tests {
         assert_eq!(both, [Code::Behind]);
     }
 
+    fn review(author: &str, state: ReviewState, official: Option<bool>) -> Review {
+        Review {
+            author: author.to_owned(),
+            state,
+            official,
+            stale: false,
+            commit: None,
+            submitted: None,
+        }
+    }
+
     #[test]
-    fn the_forge_has_the_last_word_on_its_own_rules() {
+    fn a_clear_ruling_overrides_all_but_queue_permission_and_archive() {
         let mut facts = facts();
         facts.rule.required_approvals = 1;
         facts.rule.partial = true;
-        facts.rule.required_checks = vec!["ci".to_owned()];
-        facts.hidden_checks = true;
+        facts.rule.block_on_rejected_reviews = true;
+        facts.rule.require_up_to_date = true;
+        facts.rule.required_checks = vec!["ci".to_owned(), "lint".to_owned()];
+        facts.checks = vec![check("lint", CheckState::Failure)];
+        facts.reviews = vec![review("amy", ReviewState::ChangesRequested, Some(true))];
         facts.behind = true;
         assert_eq!(
             codes(&facts),
-            [Code::ChecksMissing, Code::Approvals, Code::Behind]
+            [
+                Code::ChecksFailed,
+                Code::ChecksMissing,
+                Code::Approvals,
+                Code::ChangesRequested,
+                Code::Behind
+            ]
         );
         facts.pr.ruling = Ruling::Clear;
-        assert_eq!(codes(&facts), []);
-        // A check that can be read is not explained away.
-        facts.hidden_checks = false;
-        assert_eq!(codes(&facts), [Code::ChecksMissing]);
-        facts.rule = Protection::none();
+        assert_eq!(obstacles(&facts), Obstacles::default());
+        facts.rule.merge_queue = true;
+        facts.may_merge = Some(false);
+        assert_eq!(codes(&facts), [Code::NotPermitted, Code::Queue]);
+        facts.archived = true;
+        assert_eq!(codes(&facts), [Code::Archived, Code::Queue]);
+        facts = self::facts();
         facts.pr.ruling = Ruling::Behind;
-        facts.behind = false;
         assert_eq!(codes(&facts), [Code::Behind]);
     }
 
     #[test]
-    fn what_may_not_be_read_is_a_doubt() {
+    fn checks_that_cannot_be_read_are_unknown() {
+        let mut facts = facts();
+        facts.rule.required_checks = vec!["ci".to_owned()];
+        facts.hidden_checks = true;
+        assert_eq!(codes(&facts), []);
+        assert_eq!(unknown(&facts), [Code::ChecksMissing]);
+        facts.pr.ruling = Ruling::Blocked;
+        assert_eq!(codes(&facts), [Code::Blocked]);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_read_makes_a_fact_unknown_and_no_blocker() {
         let mut facts = facts();
         facts.behind = true;
-        facts.reviews = vec![Review {
-            author: "amy".to_owned(),
-            state: ReviewState::Pending,
-            official: Some(true),
-            stale: false,
-            commit: None,
-            submitted: None,
-        }];
-        assert_eq!(codes(&facts), []);
+        facts.reviews = vec![review("amy", ReviewState::Pending, Some(true))];
+        assert_eq!(obstacles(&facts), Obstacles::default());
         facts.rule.partial = true;
-        assert_eq!(codes(&facts), [Code::ReviewRequested, Code::Behind]);
-        let standing = Standing::of(&facts.reviews, &facts.rule);
-        let found = find(&facts, &Tally::of(&facts), &standing);
-        assert!(found.iter().all(|blocker| blocker.doubt), "{found:?}");
-        assert!(found[1].message.ends_with("cannot be read"), "{found:?}");
+        let found = obstacles(&facts);
+        assert_eq!(codes_of(&found.blockers), []);
+        let unknown = codes_of(&found.unknown);
+        assert_eq!(unknown, [Code::ReviewRequested, Code::Behind]);
+        let said = &found.unknown[1].message;
+        assert!(said.ends_with("cannot be read"), "{said}");
         // The forge named another reason.
         facts.pr.ruling = Ruling::Blocked;
-        assert_eq!(codes(&facts), [Code::ReviewRequested, Code::Blocked]);
+        assert_eq!(codes(&facts), [Code::Blocked]);
+        assert_eq!(self::unknown(&facts), [Code::ReviewRequested]);
+    }
+
+    #[test]
+    fn reviews_of_reviewers_without_known_rights_are_unknown() {
+        let mut facts = facts();
+        facts.rule.required_approvals = 1;
+        facts.rule.block_on_rejected_reviews = true;
+        facts.reviews = vec![review("amy", ReviewState::Approved, None)];
+        assert_eq!(codes(&facts), []);
+        assert_eq!(unknown(&facts), [Code::Approvals]);
+        facts.rule.required_approvals = 2;
+        assert_eq!(codes(&facts), [Code::Approvals]);
+        facts.rule.required_approvals = 0;
+        facts.reviews = vec![review("amy", ReviewState::ChangesRequested, None)];
+        assert_eq!(codes(&facts), []);
+        assert_eq!(unknown(&facts), [Code::ChangesRequested]);
+        facts.reviews = vec![review("amy", ReviewState::ChangesRequested, Some(false))];
+        assert_eq!(obstacles(&facts), Obstacles::default());
+    }
+
+    #[test]
+    fn a_rule_that_the_caller_may_bypass_does_not_block() {
+        let mut facts = facts();
+        facts.rule.required_approvals = 1;
+        facts.pr.ruling = Ruling::Blocked;
+        facts.may_bypass = true;
+        let found = obstacles(&facts);
+        assert_eq!(codes_of(&found.blockers), []);
+        assert_eq!(codes_of(&found.bypassed), [Code::Approvals]);
+        facts.mergeability = Mergeability::Conflict;
+        assert_eq!(codes(&facts), [Code::Conflict]);
+    }
+
+    #[test]
+    fn a_check_of_another_app_is_not_the_required_one() {
+        let mut facts = facts();
+        facts.globs = false;
+        facts.rule.required_checks = vec!["build".to_owned()];
+        facts.rule.check_apps = [("build".to_owned(), 7)].into();
+        let of_app = |app, state| Check {
+            app: Some(app),
+            ..check("build", state)
+        };
+        facts.checks = vec![
+            of_app(7, CheckState::Success),
+            of_app(8, CheckState::Failure),
+        ];
+        assert_eq!(codes(&facts), []);
+        facts.checks = vec![of_app(8, CheckState::Success)];
+        assert_eq!(codes(&facts), [Code::ChecksMissing]);
+        facts.rule.check_apps.clear();
+        facts.checks = vec![of_app(8, CheckState::Failure)];
+        assert_eq!(codes(&facts), [Code::ChecksFailed]);
     }
 
     #[test]

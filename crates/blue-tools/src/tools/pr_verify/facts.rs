@@ -2,9 +2,15 @@
 
 use std::time::Duration;
 
-use blue_core::forge::{
-    ForgeError, ForgeType, glob,
-    model::{Check, Checks, Mergeability, PrState, Protection, PullRequest, Review},
+use blue_core::{
+    forge::{
+        ForgeError, ForgeType, glob,
+        model::{
+            Check, Checks, MergeStyles, Mergeability, PrState, Protection, PullRequest, Review,
+            Ruling,
+        },
+    },
+    load,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -33,6 +39,10 @@ pub(super) struct Facts {
     /// Whether the caller may merge at all, where the forge tells
     pub(super) may_merge: Option<bool>,
     pub(super) archived: bool,
+    /// Merge styles that repository and rule allow, where both are told
+    pub(super) styles: Option<MergeStyles>,
+    /// The caller may merge although rules are not met
+    pub(super) may_bypass: bool,
     /// Required checks are patterns on this forge
     pub(super) globs: bool,
     pub(super) host: String,
@@ -114,8 +124,11 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         }
         let files = forge.pr_files(id, pr.number).await?.into_iter();
         let paths = files.flat_map(|file| [Some(file.path), file.previous_path]);
-        let protected = |path: &String| glob::names_file(&rule.protected_files, path);
-        let touched = paths.flatten().filter(protected).collect();
+        let (patterns, paths) = (
+            rule.protected_files.clone(),
+            paths.flatten().collect::<Vec<_>>(),
+        );
+        let touched = load::offload(move || glob::named_files(&patterns, &paths)).await;
         Ok((rule, touched))
     };
     let checks = async {
@@ -160,7 +173,23 @@ async fn read(repo: &Repo, pr: PullRequest, patience: Duration) -> Result<Facts,
         (None, Some(parents), Some(tip)) if parents.contains(tip) => false,
         _ => compare().await,
     };
+    let by_rule = rule.merge_styles.as_ref();
+    let styles = last
+        .styles
+        .clone()
+        .or_else(|| forge.recent_merge_styles(id))
+        .map(|styles| styles.within(by_rule.map(Vec::as_slice)))
+        .or_else(|| {
+            by_rule.map(|allowed| MergeStyles {
+                allowed: allowed.clone(),
+                default: None,
+            })
+        });
+    let unmet = matches!(last.ruling, Ruling::Blocked | Ruling::Behind);
+    let may_bypass = open && unmet && forge.may_bypass(id, &rule).await;
     Ok(Facts {
+        styles,
+        may_bypass,
         archived: last.archived,
         may_merge: rule.can_merge.or(permissions.map(|may| may.push)),
         globs: !github,

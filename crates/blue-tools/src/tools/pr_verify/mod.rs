@@ -10,20 +10,28 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{blockers::Tally, facts::Facts, reviews::Standing};
 pub use self::{
     blockers::{Blocker, Code},
     plan::TestPlan,
 };
+use self::{
+    blockers::{Obstacles, Tally},
+    facts::Facts,
+    reviews::Standing,
+};
 use crate::{
-    Cell, Cx, Effect, Page, Reply, Style, Tool, ToolError,
+    Cell, Cx, Effect, Page, Reply, Repo, Style, Tool, ToolError, Verdict,
     args::{self, LONGEST_WAIT, RepoArgs},
+    error::conflict_advice,
+    pr_selector::PrSelector,
     rows,
 };
-use blue_core::forge::model::{Mergeability, PullRequest};
+use blue_core::forge::model::{MergeStyles, Mergeability};
 
 /// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
 const PATIENCE: u64 = 15;
+/// Characters of a body that are told
+const MAX_BODY_CHARS: usize = 2_000;
 
 #[derive(Debug)]
 pub struct PrVerify;
@@ -37,10 +45,12 @@ pub struct Input {
     #[command(flatten)]
     #[serde(flatten)]
     pub repo: RepoArgs,
-    /// Number of the pull request
-    #[arg(value_name = "NUMBER", value_parser = args::number)]
+    #[arg(skip)]
     #[schemars(description = "")]
     pub index: u64,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub which: PrSelector,
     /// Seconds to wait while the forge computes mergeability, at most 300 [default: 15]
     #[arg(long, visible_alias = "wait", value_name = "SECONDS", value_parser = args::wait::<u64>)]
     #[schemars(description = "while the forge computes; default 15, max 300")]
@@ -50,7 +60,11 @@ pub struct Input {
 const EXAMPLES: &str = "\
 Examples:
   blue pr verify 12
-  blue pr verify 12 --wait 60";
+  blue pr verify 12 --wait 60
+
+Exit status: 0 if it can be merged or is merged, 1 if it is blocked, 8 if
+checks are pending or the verdict is unknown; `blue pr view` always ends
+with 0.";
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(
@@ -58,40 +72,56 @@ Examples:
     reason = "each is an answer of its own to those who ask"
 )]
 pub struct Output {
+    pub number: u64,
+    pub title: String,
+    pub author: String,
+    pub html_url: String,
     /// `open`, `closed` or `merged`
     pub state: &'static str,
     pub mergeable: Mergeable,
+    /// Absent where a push made the pull request, without a branch
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub head_branch: String,
     /// Absent when the head branch is gone
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_sha: Option<String>,
-    pub base: String,
+    pub base_branch: String,
     pub checks: Checks,
     pub approvals: Approvals,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub draft: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conflicts: bool,
     /// The base has commits that the head has not
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub behind: bool,
+    /// Absent when the body has no task list
+    #[serde(skip_serializing_if = "TestPlan::is_none")]
     pub test_plan: TestPlan,
+    /// Known to block
     pub blockers: Vec<Blocker>,
+    /// May block: could not be read
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Blocker>,
+    /// Rules that are not met, and that the caller may bypass
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bypass: Vec<Blocker>,
     /// What the forge would do now for this caller
-    pub can_merge: bool,
+    pub can_merge: CanMerge,
     /// The token may not read all of the rule or the checks
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    #[serde(skip)]
-    #[schemars(skip)]
-    about: About,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub body: String,
 }
 
-/// What only people are shown
-#[derive(Debug, Default)]
-struct About {
-    number: u64,
-    title: String,
-    author: String,
-    head: String,
-    url: String,
-    body: String,
+/// The verdict: `no` only with blockers that are known
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CanMerge {
+    Yes,
+    No,
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -131,19 +161,44 @@ impl Tool for PrVerify {
             .min(LONGEST_WAIT.into());
         let repo = cx.repo(&input.repo).await?;
         let facts = facts::gather(cx, &repo, input.index, Duration::from_secs(wait)).await?;
-        Ok(reply(facts))
+        let reply = reply(facts);
+        if reply.result.waits_for_rules() {
+            note_scheduled_merge(cx, &repo, input.index).await;
+        }
+        Ok(reply)
+    }
+
+    fn verdict(output: &Output) -> Verdict {
+        let waits =
+            |blocker: &Blocker| matches!(blocker.code, Code::ChecksPending | Code::ChecksMissing);
+        match output.can_merge {
+            _ if output.state == "merged" => Verdict::Green,
+            CanMerge::Yes => Verdict::Green,
+            CanMerge::Unknown => Verdict::Pending,
+            CanMerge::No if output.blockers.iter().all(waits) => Verdict::Pending,
+            CanMerge::No => Verdict::Red,
+        }
+    }
+
+    async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        input.index = input.which.number(cx, &mut input.repo).await?;
+        Ok(input)
     }
 
     fn page(output: &Output, page: &mut Page) {
-        let about = &output.about;
-        let title = format!("#{} {}", about.number, about.title);
-        page.cell(Cell::new(&title, Style::Bold).linked(&about.url));
-        let way = format!("{} → {} by {}", about.head, output.base, about.author);
+        let title = format!("#{} {}", output.number, output.title);
+        page.cell(Cell::new(&title, Style::Bold).linked(&output.html_url));
+        // A pull request that a push made (AGit) has no branch.
+        let head = match output.head_branch.as_str() {
+            "" => "a push",
+            branch => branch,
+        };
+        let way = format!("{head} → {} by {}", output.base_branch, output.author);
         page.line(&way, Style::Dim);
-        page.line(&about.url, Style::Dim);
-        if !about.body.trim().is_empty() {
+        page.line(&output.html_url, Style::Dim);
+        if !output.body.trim().is_empty() {
             page.blank();
-            page.text(&about.body);
+            page.text(&output.body);
         }
         page.blank();
         let head = output.head_sha.as_deref().map_or("gone", rows::short);
@@ -157,20 +212,7 @@ impl Tool for PrVerify {
             ("Test plan", output.test_plan.cell()),
         ]);
         page.blank();
-        match (output.can_merge, output.state) {
-            (true, _) => page.line("It can be merged.", Style::Good),
-            (false, "merged") => page.line("It is merged.", Style::Good),
-            (false, _) => page.line("It cannot be merged now:", Style::Bad),
-        };
-        if output.state != "merged" {
-            for blocker in &output.blockers {
-                page.line(&format!("- {}", blocker.message), Style::Plain);
-            }
-        }
-        if output.partial && output.state == "open" {
-            let said = "Not all of the rule or the checks can be read.";
-            page.line(said, Style::Dim);
-        }
+        output.verdict_lines(page);
         if !output.test_plan.open.is_empty() {
             page.blank();
             page.line("Open in the test plan:", Style::Warn);
@@ -181,10 +223,74 @@ impl Tool for PrVerify {
     }
 }
 
+/// Says that the forge will merge by itself, which it tells nowhere else
+async fn note_scheduled_merge(cx: &Cx, repo: &Repo, number: u64) {
+    match repo.forge.scheduled_merge(&repo.id, number).await {
+        Ok(Some(by)) => cx.note(format!(
+            "a merge of #{number} is scheduled by {by}: the forge merges it when its checks pass"
+        )),
+        Ok(None) => {}
+        // The verdict is whole without it.
+        Err(error) => tracing::debug!(%error, "cannot tell whether a merge is scheduled"),
+    }
+}
+
 impl Output {
+    /// Whether it is open and something is still to come that a scheduled merge could wait for
+    fn waits_for_rules(&self) -> bool {
+        let awaited = |blocker: &Blocker| {
+            matches!(
+                blocker.code,
+                Code::ChecksPending | Code::ChecksMissing | Code::ChecksFailed | Code::Approvals
+            )
+        };
+        self.state == "open" && self.blockers.iter().any(awaited)
+    }
+
+    fn verdict_lines(&self, page: &mut Page) {
+        let list = |page: &mut Page, rows: &[Blocker]| {
+            for row in rows {
+                page.line(&format!("- {}", row.message), Style::Plain);
+            }
+        };
+        match self.can_merge {
+            _ if self.state == "merged" => {
+                page.line("It is merged.", Style::Good);
+                return;
+            }
+            CanMerge::Yes if !self.bypass.is_empty() => {
+                page.line("It can be merged only by bypassing rules:", Style::Warn);
+                list(page, &self.bypass);
+            }
+            CanMerge::Yes => {
+                page.line("It can be merged.", Style::Good);
+            }
+            CanMerge::No => {
+                page.line("It cannot be merged now:", Style::Bad);
+                list(page, &self.blockers);
+            }
+            CanMerge::Unknown => {}
+        }
+        if !self.unknown.is_empty() {
+            let said = match self.can_merge {
+                CanMerge::No => "It is unknown whether this blocks it too:",
+                _ => "Whether it can be merged is unknown:",
+            };
+            page.line(said, Style::Warn);
+            list(page, &self.unknown);
+        }
+        if self.partial && self.state == "open" {
+            let said = "Not all of the rule or the checks can be read.";
+            page.line(said, Style::Dim);
+        }
+    }
+
     fn behind_cell(&self) -> Cell {
         if self.behind {
-            Cell::new(&format!("{} has newer commits", self.base), Style::Warn)
+            Cell::new(
+                &format!("{} has newer commits", self.base_branch),
+                Style::Warn,
+            )
         } else {
             Cell::new("no", Style::Dim)
         }
@@ -228,21 +334,36 @@ impl Approvals {
 fn reply(facts: Facts) -> Reply<Output> {
     let tally = Tally::of(&facts);
     let standing = Standing::of(&facts.reviews, &facts.rule);
-    let blockers = blockers::find(&facts, &tally, &standing);
+    let found = blockers::find(&facts, &tally, &standing);
     let plan = TestPlan::of(&facts.pr.body);
-    let can_merge = blockers.is_empty();
-    let todo = !plan.open.is_empty() && facts.is_open();
-    let steps = steps(&facts.pr, &blockers, tally.counts.failed > 0, todo);
+    let can_merge = if !found.blockers.is_empty() {
+        CanMerge::No
+    } else if !found.unknown.is_empty() {
+        CanMerge::Unknown
+    } else {
+        CanMerge::Yes
+    };
+    let steps = steps(&facts, &found, can_merge, tally.counts.failed > 0, &plan);
+    let Obstacles {
+        blockers,
+        unknown,
+        bypassed,
+    } = found;
     let pr = facts.pr;
     let mut reply = Reply::from(Output {
+        number: pr.number,
+        title: pr.title,
+        author: pr.author,
+        html_url: pr.html_url,
         state: rows::pr_state(pr.state),
         mergeable: match facts.mergeability {
             Mergeability::Clean => Mergeable::Yes,
             Mergeability::Checking => Mergeable::Checking,
             _ => Mergeable::No,
         },
+        head_branch: pr.head.branch,
         head_sha: pr.head.sha.map(|sha| sha.to_string()),
-        base: pr.base.branch,
+        base_branch: pr.base.branch,
         checks: tally.counts,
         approvals: Approvals {
             required: facts.rule.required_approvals,
@@ -254,16 +375,11 @@ fn reply(facts: Facts) -> Reply<Output> {
         behind: facts.behind,
         test_plan: plan,
         blockers,
+        unknown,
+        bypass: bypassed,
         can_merge,
         partial: facts.rule.partial || facts.hidden_checks,
-        about: About {
-            number: pr.number,
-            title: pr.title,
-            author: pr.author,
-            head: pr.head.branch,
-            url: pr.html_url,
-            body: pr.body,
-        },
+        body: cut(pr.body),
     });
     for step in steps {
         reply = reply.next(step);
@@ -271,20 +387,36 @@ fn reply(facts: Facts) -> Reply<Output> {
     reply
 }
 
+/// Returns a body of at most [`MAX_BODY_CHARS`] characters, with a mark where it was cut
+fn cut(body: String) -> String {
+    if body.chars().count() <= MAX_BODY_CHARS {
+        return body;
+    }
+    body.chars().take(MAX_BODY_CHARS - 1).chain(['…']).collect()
+}
+
 /// What to do about it
-fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<String> {
-    let has = |codes: &[Code]| blockers.iter().any(|blocker| codes.contains(&blocker.code));
-    let known = |code| blockers.iter().any(|b| b.code == code && !b.doubt);
-    let can_merge = blockers.is_empty();
-    let doubts = !can_merge && blockers.iter().all(|blocker| blocker.doubt);
+fn steps(
+    facts: &Facts,
+    found: &Obstacles,
+    can_merge: CanMerge,
+    red: bool,
+    plan: &TestPlan,
+) -> Vec<String> {
+    let pr = &facts.pr;
+    let has = |codes: &[Code]| found.blockers.iter().any(|b| codes.contains(&b.code));
+    let checking = found.unknown.iter().any(|b| b.code == Code::Checking);
     let (number, base) = (pr.number, &pr.base.branch);
+    let style = facts.styles.as_ref().and_then(MergeStyles::preferred);
+    let style = style.unwrap_or_default().as_str();
     let merge = match &pr.head.sha {
-        Some(sha) => format!("pr_merge, index {number}, head_sha {sha}"),
-        None => format!("pr_merge, index {number}"),
+        Some(sha) => format!("pr_merge, index {number}, style {style}, head_sha {sha}"),
+        None => format!("pr_merge, index {number}, style {style}"),
     };
+    let (yes, bypass) = (can_merge == CanMerge::Yes, !found.bypassed.is_empty());
     let steps = [
         (
-            has(&[Code::Checking]),
+            checking,
             format!("The forge still computes: call pr_verify, index {number}, wait_seconds 60"),
         ),
         (
@@ -292,7 +424,7 @@ fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<S
             format!("See why checks fail with workflow_run_status, index {number}"),
         ),
         (
-            red && can_merge,
+            red && yes && !bypass,
             format!(
                 "Checks that are not required fail: see why with workflow_run_status, index {number}"
             ),
@@ -304,16 +436,12 @@ fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<S
                  then call pr_verify, index {number}"
             ),
         ),
-        // No commit on the head takes a conflict away: only a merge, which no tool makes.
         (
             has(&[Code::Conflict]),
-            format!(
-                "Redo the change on a new branch with file_write_branch, base \"{base}\"; \
-                 then pr_create"
-            ),
+            rows::capitalised(&conflict_advice(Some(base))),
         ),
         (
-            known(Code::Behind),
+            has(&[Code::Behind]),
             format!(
                 "A person must bring the head up to date with `{base}`; then call pr_verify, index {number}"
             ),
@@ -329,20 +457,43 @@ fn steps(pr: &PullRequest, blockers: &[Blocker], red: bool, todo: bool) -> Vec<S
             ),
         ),
         (
-            todo,
+            !plan.open.is_empty() && facts.is_open(),
             "Items of the test plan are open; they do not stop pr_merge: do and tick them first"
                 .to_owned(),
         ),
         (
-            doubts,
+            can_merge == CanMerge::Unknown && !checking,
             format!(
-                "The rule cannot be read: {merge} tries it, and the forge refuses what it forbids"
+                "Not all that decides can be read: {merge} tries it, and the forge refuses what it \
+                 forbids"
             ),
         ),
-        (can_merge, format!("Merge with {merge}")),
+        (
+            yes && bypass,
+            format!(
+                "Rules are not met, and this token may bypass them: only if the user wants that, {merge}"
+            ),
+        ),
+        (yes && !bypass, format!("Merge with {merge}")),
     ];
     steps
         .into_iter()
         .filter_map(|(sensible, step)| sensible.then_some(step))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_cut_at_its_limit() {
+        let whole = "ä".repeat(MAX_BODY_CHARS);
+        assert_eq!(cut(whole.clone()), whole);
+        let long = cut(whole + "x");
+        assert_eq!(
+            (long.chars().count(), long.ends_with("ä…")),
+            (MAX_BODY_CHARS, true)
+        );
+    }
 }

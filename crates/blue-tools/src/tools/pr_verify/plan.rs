@@ -58,6 +58,10 @@ impl TestPlan {
         plan
     }
 
+    pub(super) fn is_none(&self) -> bool {
+        self.total == 0
+    }
+
     pub(super) fn cell(&self) -> Cell {
         let Self { total, done, .. } = self;
         match total {

@@ -8,7 +8,11 @@ use blue_core::forge::model::{Protection, Review, ReviewState};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) approved: Vec<String>,
+    /// Whose approval may count: the forge does not tell whether they may write
+    pub(super) may_approve: Vec<String>,
     pub(super) rejected: Vec<String>,
+    /// Whose request for changes may count
+    pub(super) may_reject: Vec<String>,
     pub(super) asked: Vec<String>,
 }
 
@@ -34,15 +38,13 @@ impl Standing {
         }
         let mut standing = Self::default();
         for (author, review) in words {
-            let counts = review.official != Some(false);
-            let list = match review.state {
-                ReviewState::Approved
-                    if counts && !(review.stale && rule.ignore_stale_approvals) =>
-                {
-                    &mut standing.approved
-                }
-                ReviewState::ChangesRequested if counts => &mut standing.rejected,
-                ReviewState::Pending => &mut standing.asked,
+            let stale = review.stale && rule.ignore_stale_approvals;
+            let list = match (review.state, review.official) {
+                (ReviewState::Approved, Some(true)) if !stale => &mut standing.approved,
+                (ReviewState::Approved, None) if !stale => &mut standing.may_approve,
+                (ReviewState::ChangesRequested, Some(true)) => &mut standing.rejected,
+                (ReviewState::ChangesRequested, None) => &mut standing.may_reject,
+                (ReviewState::Pending, _) => &mut standing.asked,
                 _ => continue,
             };
             list.push(author.to_owned());
@@ -106,7 +108,11 @@ mod tests {
         assert_eq!(standing(&[unsent]), told("", "", ""));
         let mut unknown = review("carol", ReviewState::Approved, 1);
         unknown.official = None;
-        assert_eq!(standing(&[unknown]), told("carol", "", ""));
+        let found = Standing::of(&[unknown], &Protection::none());
+        assert_eq!(
+            (found.approved.len(), found.may_approve.join(",").as_str()),
+            (0, "carol")
+        );
         let mut old = review("carol", ReviewState::Approved, 1);
         old.stale = true;
         assert_eq!(standing(&[old.clone()]), told("carol", "", ""));

@@ -52,9 +52,28 @@ impl Target {
 /// What that is by now
 #[derive(Debug)]
 pub(super) enum Of {
-    /// A commit, and the checks that the base of its pull request demands
-    Commit(Sha, Vec<String>),
+    Commit(Sha, Required),
     Run(u64),
+}
+
+/// Checks that must report on a commit
+#[derive(Debug)]
+pub(super) enum Required {
+    /// By the base of its pull request
+    Known(Vec<String>),
+    /// No pull request was named
+    Unasked,
+    /// The rule of the base cannot be read
+    Unreadable,
+}
+
+impl Required {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::Known(names) => names,
+            Self::Unasked | Self::Unreadable => &[],
+        }
+    }
 }
 
 /// What one look saw
@@ -68,6 +87,11 @@ pub(super) struct Look {
 impl Stateful for Look {
     fn state(&self) -> State {
         self.state
+    }
+
+    fn needs_approval(&self) -> bool {
+        let mut open = self.runs.iter().filter(|run| !ended(run.state)).peekable();
+        open.peek().is_some() && open.all(|run| run.state == RunState::ActionRequired)
     }
 }
 
@@ -173,9 +197,11 @@ fn worse(a: State, b: State) -> State {
 pub(super) async fn settle(repo: &Repo, target: Target) -> Result<Of, ToolError> {
     let (forge, id) = (&repo.forge, &repo.id);
     Ok(match target {
-        Target::Default => Of::Commit(forge.resolve(id, "HEAD").await?, Vec::new()),
-        Target::Branch(name) => Of::Commit(forge.get_branch(id, &name).await?.sha, Vec::new()),
-        Target::Commit(rev) => Of::Commit(forge.resolve(id, &rev).await?, Vec::new()),
+        Target::Default => Of::Commit(forge.resolve(id, "HEAD").await?, Required::Unasked),
+        Target::Branch(name) => {
+            Of::Commit(forge.get_branch(id, &name).await?.sha, Required::Unasked)
+        }
+        Target::Commit(rev) => Of::Commit(forge.resolve(id, &rev).await?, Required::Unasked),
         Target::Pr(number) => {
             let pr = forge.get_pr(id, number).await?;
             let Some(sha) = pr.head.sha else {
@@ -188,8 +214,8 @@ pub(super) async fn settle(repo: &Repo, target: Target) -> Result<Of, ToolError>
             };
             // Without the rule, what has reported must do.
             let rule = forge.protection(id, &pr.base.branch).await;
-            let required = rule.map(|rule| rule.required_checks);
-            Of::Commit(sha, required.unwrap_or_default())
+            let required = rule.map(|rule| Required::Known(rule.required_checks));
+            Of::Commit(sha, required.unwrap_or(Required::Unreadable))
         }
         Target::Run(run) => Of::Run(run),
     })
@@ -211,7 +237,7 @@ pub(super) async fn once(repo: &Repo, of: &Of) -> Result<Look, ToolError> {
             .await;
             let mut checks = checks?;
             let absent = absent(
-                required,
+                required.names(),
                 &checks,
                 repo.forge.forge_type() != ForgeType::GitHub,
             );
@@ -252,9 +278,10 @@ async fn runs_of(repo: &Repo, sha: &Sha) -> Result<Vec<Run>, ForgeError> {
 
 /// Required checks that nobody reported yet: CI that has not begun must not look like its end
 fn absent(required: &[String], checks: &Checks, globs: bool) -> Vec<Check> {
-    let is_there = |wanted: &String| {
-        let fits =
-            |context: &str| context == *wanted || globs && glob::matches(wanted, context, &[]);
+    let mut budget = glob::CallBudget::default();
+    let mut is_there = |wanted: &String| {
+        let mut fits =
+            |context: &str| context == *wanted || globs && budget.matches(wanted, context, &[]);
         checks.items.iter().any(|check| fits(&check.context))
     };
     // What may not be read cannot be missed.
@@ -266,6 +293,7 @@ fn absent(required: &[String], checks: &Checks, globs: bool) -> Vec<Check> {
             state: CheckState::Pending,
             description: "required, and not reported yet".to_owned(),
             url: String::new(),
+            app: None,
         })
         .collect()
 }
@@ -319,7 +347,8 @@ pub(super) async fn tell(repo: &Repo, seen: Look, of: &Of, waited: Option<u64>) 
     Output {
         state: seen.state,
         source,
-        sha: sha.map(|sha| sha.to_string()),
+        commit_sha: sha.map(|sha| sha.to_string()),
+        no_ci: false,
         runs: rows,
         checks,
         left_out: (left_out > 0).then_some(left_out),
@@ -386,7 +415,7 @@ async fn failed_jobs(repo: &Repo, runs: &[Run]) -> Failed {
             no_log: None,
         };
         if n < LOGS && job.from_task {
-            let why = "the server does not tell which log is of this job";
+            let why = "the API of this server has no job logs: the page of the run shows it";
             row.no_log = Some(why.to_owned());
         } else if n < LOGS {
             match forge.job_log(id, job.id, log::FETCH).await {
@@ -439,7 +468,7 @@ fn check_row(check: Check) -> CheckRow {
         context: short(&check.context),
         state: state.to_owned(),
         description: short(&check.description),
-        url: check.url,
+        html_url: check.url,
     };
     // Words can be done without, and half a link leads nowhere.
     let is_long = |row: &CheckRow| serde_json::to_string(row).map_or(0, |text| text.len()) > ROW;
@@ -447,7 +476,7 @@ fn check_row(check: Check) -> CheckRow {
         row.description.clear();
     }
     if is_long(&row) {
-        row.url.clear();
+        row.html_url.clear();
     }
     row
 }
@@ -488,6 +517,7 @@ mod tests {
             state,
             description: String::new(),
             url: String::new(),
+            app: None,
         }
     }
 
@@ -533,7 +563,7 @@ mod tests {
                 ..check(CheckState::Failure)
             });
             assert!(serde_json::to_string(&row).unwrap().len() <= ROW);
-            assert_eq!((row.description.chars().count(), row.url.len()), kept);
+            assert_eq!((row.description.chars().count(), row.html_url.len()), kept);
         }
     }
 

@@ -1,10 +1,14 @@
 //! `workflow_run_status`
 
+mod absence;
 mod log;
 mod look;
 mod wait;
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use look::{Look, Target};
 use schemars::JsonSchema;
@@ -12,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use wait::{Real, Timer as _};
 
 use crate::{
-    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError,
+    Cell, Cx, Effect, ErrorCode, Page, Reply, Style, Tool, ToolError, Verdict,
     args::{self, LONGEST_WAIT, RepoArgs},
-    path,
+    path, pr_selector,
     rows::short,
 };
 
@@ -37,10 +41,19 @@ pub struct Input {
     #[arg(long, conflicts_with = "branch")]
     #[schemars(description = "")]
     pub sha: Option<String>,
-    /// Pull request, at its head commit
-    #[arg(long, visible_alias = "pr", value_name = "NUMBER", value_parser = args::number, conflicts_with_all = ["branch", "sha"])]
+    #[arg(skip)]
     #[schemars(description = "")]
     pub index: Option<u64>,
+    /// Pull request, at its head commit: its number, URL or branch
+    #[arg(
+        id = "index",
+        long = "index",
+        visible_alias = "pr",
+        value_name = "PR",
+        conflicts_with_all = ["branch", "sha"]
+    )]
+    #[serde(skip)]
+    pub pr: Option<String>,
     /// A single run
     #[arg(long, conflicts_with_all = ["branch", "sha", "index"])]
     #[schemars(description = "")]
@@ -54,7 +67,10 @@ pub struct Input {
 const EXAMPLES: &str = "\
 Examples:
   blue workflow run-status feature/discount --wait 300
-  blue workflow run-status --pr 12";
+  blue workflow run-status --pr 12
+
+Exit status: 0 for success, 1 for failure, 8 while pending or if nothing
+has run.";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
@@ -62,7 +78,10 @@ pub struct Output {
     /// What the forge could be asked for
     pub source: Source,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha: Option<String>,
+    pub commit_sha: Option<String>,
+    /// Nothing will be reported: no workflow file, no required check, no status of late
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_ci: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunRow>,
     /// Statuses, where runs do not tell it all
@@ -130,7 +149,7 @@ pub struct CheckRow {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub url: String,
+    pub html_url: String,
 }
 
 impl Tool for WorkflowRunStatus {
@@ -157,10 +176,16 @@ impl Tool for WorkflowRunStatus {
         let of = look::settle(&repo, target).await?;
         let timer = Real::start();
         let total = f64::from(wait);
+        let no_ci = AtomicBool::new(false);
         let seen: Look = wait::until_final(
             &timer,
             Duration::from_secs(wait.into()),
             || look::once(&repo, &of),
+            async || {
+                let left = absence::time_to_appear(&repo, &of).await;
+                no_ci.store(left.is_none(), Ordering::Relaxed);
+                left.unwrap_or_default()
+            },
             |elapsed, seen: &Look| {
                 if wait > 0 {
                     cx.progress(elapsed.as_secs_f64().min(total), Some(total), seen.words());
@@ -169,8 +194,9 @@ impl Tool for WorkflowRunStatus {
         )
         .await?;
         let waited = (wait > 0).then(|| timer.elapsed().as_secs());
-        let output = look::tell(&repo, seen, &of, waited).await;
-        let state = output.state;
+        let mut output = look::tell(&repo, seen, &of, waited).await;
+        let (state, waited) = (output.state, output.waited.is_some());
+        output.no_ci = state == State::None && no_ci.into_inner();
         let silent = output
             .runs
             .iter()
@@ -178,11 +204,21 @@ impl Tool for WorkflowRunStatus {
                 run.state == "failure" && run.failed_jobs.is_empty() && run.no_jobs.is_none()
             })
             .filter(|_| output.runs.len() > 1);
-        let held = output.runs.iter().any(|run| run.state == "action_required");
-        let first = if held {
-            "Have the run approved, then wait"
-        } else {
-            "Wait"
+        let held = output
+            .runs
+            .iter()
+            .find(|run| run.state == "action_required");
+        let wait = match held {
+            // No waiting helps: a run of an unknown contributor begins when a person allows it.
+            Some(run) => {
+                let id = run.id;
+                let page = &run.html_url;
+                format!(
+                    "A person must approve run {id} at {page}; then look with \
+                     workflow_run_status, run_id {id}"
+                )
+            }
+            None => format!("Wait with workflow_run_status, {asked}wait_seconds 300"),
         };
         let see = silent.map(|run| {
             let id = run.id;
@@ -190,11 +226,9 @@ impl Tool for WorkflowRunStatus {
         });
         let mut reply = Reply::from(output)
             .next_if(see.is_some(), see.unwrap_or_default())
-            .next_if(
-                state == State::Pending,
-                format!("{first} with workflow_run_status, {asked}wait_seconds 300"),
-            );
-        if let (State::Success, Some(number)) = (state, pr) {
+            .next_if(state == State::Pending, wait);
+        let done = state == State::Success || state == State::None && waited;
+        if let (true, Some(number)) = (done, pr) {
             reply = reply.next(format!(
                 "Judge the pull request with pr_verify, index {number}"
             ));
@@ -202,10 +236,27 @@ impl Tool for WorkflowRunStatus {
         Ok(reply)
     }
 
+    fn verdict(output: &Output) -> Verdict {
+        match output.state {
+            State::Success => Verdict::Green,
+            State::Failure => Verdict::Red,
+            State::Pending | State::None => Verdict::Pending,
+        }
+    }
+
+    async fn typed(&self, cx: &Cx, mut input: Input) -> Result<Input, ToolError> {
+        if let Some(typed) = input.pr.take() {
+            let number = pr_selector::number_of(cx, &mut input.repo, &typed).await?;
+            input.index = Some(number);
+        }
+        Ok(input)
+    }
+
     fn page(output: &Output, page: &mut Page) {
         let (word, style) = look_of(output.state);
-        let of = short(output.sha.as_deref().unwrap_or_default());
+        let of = short(output.commit_sha.as_deref().unwrap_or_default());
         let text = match output.state {
+            State::None if output.no_ci => format!("No CI here: nothing has run for {of}"),
             State::None => format!("Nothing has run for {of}"),
             _ => format!("{word} for {of}"),
         };
@@ -233,7 +284,7 @@ impl Tool for WorkflowRunStatus {
             .iter()
             .map(|check| {
                 vec![
-                    Cell::from(&check.context).linked(&check.url),
+                    Cell::from(&check.context).linked(&check.html_url),
                     Cell::new(&check.state, style_of(&check.state)),
                     Cell::new(&check.description, Style::Dim),
                 ]

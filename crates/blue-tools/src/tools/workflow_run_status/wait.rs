@@ -2,6 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
+use blue_core::load;
 use tokio::time::Instant;
 
 use super::State;
@@ -11,7 +12,7 @@ use crate::ToolError;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long something may take to appear at all after a push
-const APPEARS: Duration = Duration::from_secs(30);
+pub(super) const APPEARS: Duration = Duration::from_secs(30);
 
 /// What tells the time and lets it pass
 pub(super) trait Timer {
@@ -36,6 +37,8 @@ impl Timer for Real {
     }
 
     async fn pause(&self, time: Duration) {
+        // Others need the place of a heavy call more than one that sleeps.
+        load::rest().await;
         tokio::time::sleep(time).await;
     }
 }
@@ -43,20 +46,31 @@ impl Timer for Real {
 /// Something with a state that may still change
 pub(super) trait Stateful {
     fn state(&self) -> State;
+
+    /// Whether only a person can make it go on
+    fn needs_approval(&self) -> bool {
+        false
+    }
 }
 
-/// Look again until the state is final, at most for `patience`; `tell` hears of each look
-pub(super) async fn until_final<T: Stateful, Fut>(
+/// Look again until the state is final, at most for `patience`
+///
+/// `appears` is asked once, when nothing has been reported: how long a first report may still take.
+/// `tell` hears of each look.
+pub(super) async fn until_final<T: Stateful, Fut, Absence>(
     timer: &impl Timer,
     patience: Duration,
     mut look: impl FnMut() -> Fut,
+    appears: impl Fn() -> Absence,
     tell: impl Fn(Duration, &T),
 ) -> Result<T, ToolError>
 where
     Fut: Future<Output = Result<T, ToolError>>,
+    Absence: Future<Output = Duration>,
 {
     let mut pause = FIRST_PAUSE;
     let mut limit = patience;
+    let mut appears_by = None;
     let mut first = true;
     loop {
         let seen = look().await;
@@ -64,8 +78,17 @@ where
             Ok(now) => {
                 limit = match now.state() {
                     State::Success | State::Failure => return seen,
+                    State::Pending if now.needs_approval() => return seen,
                     State::Pending => patience,
-                    State::None => patience.min(APPEARS),
+                    State::None if patience.is_zero() => patience,
+                    State::None => {
+                        let by = match appears_by {
+                            Some(by) => by,
+                            None => timer.elapsed() + appears().await,
+                        };
+                        appears_by = Some(by);
+                        patience.min(by)
+                    }
                 };
                 tell(timer.elapsed(), now);
             }
@@ -103,6 +126,28 @@ mod tests {
         }
     }
 
+    struct Held;
+
+    impl Stateful for Held {
+        fn state(&self) -> State {
+            State::Pending
+        }
+
+        fn needs_approval(&self) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn approval_is_not_waited_for() {
+        let timer = Fake::default();
+        let look = || std::future::ready(Ok(Held));
+        let absent = || std::future::ready(Duration::ZERO);
+        let end = until_final(&timer, Duration::from_mins(5), look, absent, |_, _| {}).await;
+        assert!(end.is_ok());
+        assert_eq!(timer.elapsed(), Duration::ZERO);
+    }
+
     impl Stateful for State {
         fn state(&self) -> State {
             *self
@@ -112,6 +157,14 @@ mod tests {
     /// Follow a story of states, the last of which stays; gives looks and seconds too
     async fn follow(
         patience: u64,
+        story: Vec<Result<State, bool>>,
+    ) -> (Result<State, ToolError>, usize, u64) {
+        follow_until(patience, APPEARS, story).await
+    }
+
+    async fn follow_until(
+        patience: u64,
+        appears: Duration,
         story: Vec<Result<State, bool>>,
     ) -> (Result<State, ToolError>, usize, u64) {
         let (timer, told) = (Fake::default(), RefCell::new(0));
@@ -128,6 +181,7 @@ mod tests {
                     error
                 }))
             },
+            || std::future::ready(appears),
             |_, _| *told.borrow_mut() += 1,
         )
         .await;
@@ -155,6 +209,19 @@ mod tests {
         assert_eq!((end.unwrap(), time), (None, 30));
         let (end, _, time) = follow(5, vec![Ok(None)]).await;
         assert_eq!((end.unwrap(), time), (None, 5));
+    }
+
+    #[tokio::test]
+    async fn a_wait_for_a_first_report_ends_with_the_time_that_is_left() {
+        use State::{None, Pending, Success};
+        let left = Duration::from_secs;
+        let (end, looks, time) = follow_until(300, left(0), vec![Ok(None)]).await;
+        assert_eq!((end.unwrap(), looks, time), (None, 1, 0));
+        let (end, _, time) = follow_until(300, left(7), vec![Ok(None)]).await;
+        assert_eq!((end.unwrap(), time), (None, 7));
+        let story = vec![Ok(None), Ok(Pending), Ok(Success)];
+        let (end, looks, _) = follow_until(300, left(7), story).await;
+        assert_eq!((end.unwrap(), looks), (Success, 3));
     }
 
     #[tokio::test]

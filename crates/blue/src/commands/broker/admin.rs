@@ -108,6 +108,22 @@ impl Sure {
     }
 }
 
+/// How much of a list is shown
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Show at most so many
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) limit: u32,
+}
+
+/// Say how much of a list is not shown, where some of it is not
+pub(super) fn left_out(page: &mut Page, shown: usize, total: u64, what: &str) {
+    if (shown as u64) < total {
+        let line = format!("{shown} of {total} {what} are shown; `--limit` shows more.");
+        page.line(&line, Style::Dim);
+    }
+}
+
 /// What `revoke` did
 #[derive(Debug, Serialize)]
 pub(super) struct Ended {

@@ -3,7 +3,7 @@
 use blue_broker::{EventLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, when};
+use super::admin::{self, left_out, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -11,7 +11,8 @@ use crate::{
 
 /// See what happened: sign-ins, tokens given, replays, revocations
 ///
-/// Events are kept as long as `audit_ttl` says.
+/// Events are kept as long as `audit_ttl` says, of registrations the newest 10,000. Where there are
+/// more events than are shown, registrations are at most a quarter of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show at most so many, the newest first
@@ -24,12 +25,18 @@ pub(super) async fn run(cx: &Cx, config: &Config, args: Args) -> Result<(), Stop
     let events = admin.audit(args.limit).await;
     admin.close().await;
     let events = events.map_err(admin::failed)?;
-    cx.screen.show(&List { events }).map_err(Stop::Output)
+    let list = List {
+        events: events.rows,
+        total: events.total,
+    };
+    cx.screen.show(&list).map_err(Stop::Output)
 }
 
 #[derive(Debug, Serialize)]
 struct List {
     events: Vec<EventLine>,
+    /// How many there are, shown or not
+    total: u64,
 }
 
 impl Report for List {
@@ -57,5 +64,6 @@ impl Report for List {
             &["When", "What", "User", "Client", "Grant", "Detail"],
             self.events.iter().map(row).collect(),
         );
+        left_out(page, self.events.len(), self.total, "events");
     }
 }

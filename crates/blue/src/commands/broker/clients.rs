@@ -3,7 +3,7 @@
 use blue_broker::{ClientLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure, when};
+use super::admin::{self, Ended, ListArgs, Sure, left_out, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -12,8 +12,8 @@ use crate::{
 /// See the clients that are known, and end what they were given
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// List the clients, the newest first
-    List,
+    /// List the clients, those in use first, each the newest first
+    List(ListArgs),
     /// End all grants of a client; one that registered itself must register again
     Revoke {
         /// Id of the client
@@ -28,9 +28,12 @@ pub(crate) enum Command {
 pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
     let admin = admin::open(config).await?;
     let shown = match command {
-        Command::List => {
-            let clients = admin.clients().await.map_err(admin::failed)?;
-            cx.screen.show(&List { clients })
+        Command::List(args) => {
+            let listed = admin.clients(args.limit).await.map_err(admin::failed)?;
+            cx.screen.show(&List {
+                clients: listed.rows,
+                total: listed.total,
+            })
         }
         Command::Revoke { id, sure } => {
             sure.ask(cx, "revoke client", &id)?;
@@ -48,6 +51,8 @@ pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<()
 #[derive(Debug, Serialize)]
 struct List {
     clients: Vec<ClientLine>,
+    /// How many there are, shown or not
+    total: u64,
 }
 
 impl Report for List {
@@ -70,5 +75,6 @@ impl Report for List {
             &["Name", "Kind", "Since", "Last used", "Id"],
             self.clients.iter().map(row).collect(),
         );
+        left_out(page, self.clients.len(), self.total, "clients");
     }
 }

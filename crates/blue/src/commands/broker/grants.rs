@@ -3,7 +3,7 @@
 use blue_broker::{GrantLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure, when};
+use super::admin::{self, Ended, ListArgs, Sure, left_out, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// List the grants that hold, the last used first
-    List,
+    List(ListArgs),
     /// End a grant: none of its tokens opens anything any more
     Revoke {
         /// Id of the grant
@@ -28,9 +28,12 @@ pub(crate) enum Command {
 pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
     let admin = admin::open(config).await?;
     let shown = match command {
-        Command::List => {
-            let grants = admin.grants().await.map_err(admin::failed)?;
-            cx.screen.show(&List { grants })
+        Command::List(args) => {
+            let listed = admin.grants(args.limit).await.map_err(admin::failed)?;
+            cx.screen.show(&List {
+                grants: listed.rows,
+                total: listed.total,
+            })
         }
         Command::Revoke { id, sure } => {
             sure.ask(cx, "revoke grant", &id)?;
@@ -48,6 +51,8 @@ pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<()
 #[derive(Debug, Serialize)]
 struct List {
     grants: Vec<GrantLine>,
+    /// How many there are, shown or not
+    total: u64,
 }
 
 impl Report for List {
@@ -70,5 +75,6 @@ impl Report for List {
             &["User", "Client", "Scope", "Since", "Last used", "Id"],
             self.grants.iter().map(row).collect(),
         );
+        left_out(page, self.grants.len(), self.total, "grants");
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{backend::Tools, wrong_settings};
 use crate::{
     commands::{Cx, Stop, sandbox::Asked},
+    open_files,
     render::{Page, Report, Style},
     version::BUILD,
 };
@@ -53,6 +54,7 @@ pub(super) fn parts(cx: &Cx) -> Result<Parts, ToolError> {
             version: BUILD.version.to_owned(),
             git: BUILD.commit.unwrap_or_default().to_owned(),
         },
+        max_open_files: open_files::raise_limit(),
     })
 }
 
@@ -65,6 +67,13 @@ pub(super) fn not_started(error: StartError) -> ToolError {
         }
         StartError::Store(StoreError::Newer { .. }) => {
             Some("a newer program was here: use that one")
+        }
+        StartError::Store(StoreError::Locked { .. }) => Some(
+            "stop the other one, or give this one a `data` folder of its own; several replicas \
+             need PostgreSQL",
+        ),
+        StartError::Store(StoreError::TokenKeySealed) => {
+            Some("put the key file back; or move the database away, and everybody signs in again")
         }
         StartError::Store(_) => {
             Some("see that `db` or `data` is right, and that the database runs")

@@ -3,7 +3,7 @@
 use blue_broker::{UserLine, config::Config};
 use serde::Serialize;
 
-use super::admin::{self, Ended, Sure, when};
+use super::admin::{self, Ended, ListArgs, Sure, left_out, when};
 use crate::{
     commands::{Cx, Stop},
     render::{Cell, Page, Report, Style},
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// List the people who signed in, by login
-    List,
+    List(ListArgs),
     /// End all grants of a person and erase their forge tokens
     Revoke {
         /// Login or id of the person
@@ -28,9 +28,12 @@ pub(crate) enum Command {
 pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<(), Stop> {
     let admin = admin::open(config).await?;
     let shown = match command {
-        Command::List => {
-            let users = admin.users().await.map_err(admin::failed)?;
-            cx.screen.show(&List { users })
+        Command::List(args) => {
+            let listed = admin.users(args.limit).await.map_err(admin::failed)?;
+            cx.screen.show(&List {
+                users: listed.rows,
+                total: listed.total,
+            })
         }
         Command::Revoke { user, sure } => {
             sure.ask(cx, "revoke user", &user)?;
@@ -48,6 +51,8 @@ pub(super) async fn run(cx: &Cx, config: &Config, command: Command) -> Result<()
 #[derive(Debug, Serialize)]
 struct List {
     users: Vec<UserLine>,
+    /// How many there are, shown or not
+    total: u64,
 }
 
 impl Report for List {
@@ -69,5 +74,6 @@ impl Report for List {
             &["Login", "State", "Since", "Forge", "Id"],
             self.users.iter().map(row).collect(),
         );
+        left_out(page, self.users.len(), self.total, "users");
     }
 }

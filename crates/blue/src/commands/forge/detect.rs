@@ -4,6 +4,8 @@ use blue_core::forge::{
     detect::{DetectedType, Detection, FoundBy},
     git_url::GitUrlError,
 };
+use blue_tools::ToolError;
+use serde::Serialize;
 
 use crate::{
     commands::{Cx, Stop},
@@ -12,8 +14,8 @@ use crate::{
 
 /// Detect which forge a repository or a URL belongs to
 ///
-/// Checks known hosts, then the name of the host, then asks the host itself, without a token. If
-/// none of these tells, the answer is GitHub, marked as a guess.
+/// Checks known hosts, then the name of the host, and asks the host itself, without a token. A host
+/// that answers as no forge, or does not answer, is an error with what was tried.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -32,26 +34,49 @@ Examples:
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
     let forges = super::forges(cx)?;
-    let detection = if let Some(url) = &args.url {
+    let (found, notes) = if let Some(url) = &args.url {
         // A path is a repository of this machine; a mere word that is no folder here is a mistake.
         let word = !url.starts_with('.') && !url.contains(['/', '\\', ':']);
         if word && !cx.env.cwd().join(url).exists() {
             let path = blue_core::text::clean_line(url);
             return Err(GitUrlError::NotRepository { path }.into());
         }
-        super::ask(cx, Box::pin(forges.detect_url(url))).await??
+        let found = super::ask(cx, Box::pin(forges.detect_url(url))).await??;
+        (found, Vec::new())
     } else {
         let here = Box::pin(forges.detect_here(args.remote.as_deref()));
         let here = super::ask(cx, here).await??;
-        cx.screen.notes(&here.notices).map_err(Stop::Output)?;
-        here.found
+        (here.found, here.notices)
     };
-    cx.screen.show(&detection).map_err(Stop::Output)
+    let mut answer = Found { found, notes };
+    match answer.found.failure.take() {
+        // Its name or the settings say what it is; that it is down now is no reason to doubt it.
+        Some(failure) if !answer.found.guess && !failure.answered => {
+            answer.notes.push(failure.to_string());
+        }
+        Some(failure) => {
+            let error = ToolError::from(failure).with_notes(answer.notes);
+            return Err(error.into());
+        }
+        None => {}
+    }
+    cx.screen.notes(&answer.notes).map_err(Stop::Output)?;
+    cx.screen.show(&answer).map_err(Stop::Output)
 }
 
-impl Report for Detection {
+/// What was found, and what was noticed on the way
+#[derive(Debug, Serialize)]
+struct Found {
+    #[serde(flatten)]
+    found: Detection,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Report for Found {
     fn page(&self, page: &mut Page) {
-        if self.kind == DetectedType::None {
+        let found = &self.found;
+        if found.kind == DetectedType::None {
             page.line(
                 "no forge: this is not a repository on a server",
                 Style::Plain,
@@ -60,14 +85,14 @@ impl Report for Detection {
         }
         let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
         page.fields(&[
-            ("Type", Cell::new(self.kind.as_str(), Style::Bold)),
-            ("Found by", found_by(self)),
-            ("Host", text(self.host.as_ref().map(ToString::to_string))),
+            ("Type", Cell::new(found.kind.as_str(), Style::Bold)),
+            ("Found by", found_by(found)),
+            ("Host", text(found.host.as_ref().map(ToString::to_string))),
             (
                 "Repository",
-                text(self.repo_id().map(|repo| repo.to_string())),
+                text(found.repo_id().map(|repo| repo.to_string())),
             ),
-            ("API", text(self.api_url.as_ref().map(shown))),
+            ("API", text(found.api_url.as_ref().map(shown))),
         ]);
     }
 }

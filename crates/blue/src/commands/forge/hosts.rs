@@ -34,7 +34,8 @@ An entry of hosts.yaml (every line is optional; one token line at most):
     token_env: EXAMPLE_TOKEN     # name of a variable
     token_file: ~/.secrets/example
     token_command: pass show example
-    ca_file: ~/example-ca.pem";
+    ca_file: ~/example-ca.pem
+    ssh_host: ssh.example.org    # where ssh remotes name another host";
 
 #[derive(Debug, Serialize)]
 struct Hosts {
@@ -51,6 +52,9 @@ struct Row {
     /// Where its token comes from
     token: Option<String>,
     ca_file: Option<PathBuf>,
+    /// The host in its ssh remotes, where that is another
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssh_host: Option<Host>,
     /// Since when tokens from variables may go there
     trusted: Option<String>,
     /// `hosts.yaml`, or the variable that names the host
@@ -80,6 +84,7 @@ impl Row {
             api_url: server.api.as_ref().map(ToString::to_string),
             token: token.map(|name| format!("variable {name}")),
             ca_file: None,
+            ssh_host: None,
             trusted: None,
             named_by: server.variable,
         }
@@ -97,6 +102,7 @@ impl Row {
                 TokenRef::Command(_) => "command".to_owned(),
             }),
             ca_file: entry.ca_file,
+            ssh_host: entry.ssh_host,
             trusted: entry.trusted.map(|since| since.to_string()),
             named_by: "hosts.yaml",
         }

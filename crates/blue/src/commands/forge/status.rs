@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use blue_core::forge::{
-    ForgeError,
-    detect::Detection,
+    Flavor, ForgeError,
+    detect::{DetectedType, Detection},
     model::{Identity, Permissions, Rate},
-    open::{Ask, Survey},
+    open::{Ask, Survey, TokenFound},
     token::TokenSource,
 };
 use blue_tools::{ErrorCode, ToolError};
@@ -46,10 +46,13 @@ struct Status {
     version: Option<String>,
     user: Option<User>,
     token: Option<Token>,
-    /// What the user may do in the repository
+    /// What the user may do in the repository with this token
     permissions: Option<Permissions>,
     rate: Option<Rate>,
     problems: Vec<Problem>,
+    /// What was noticed on the way
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +66,19 @@ struct Token {
     source: TokenSource,
     /// Where the forge tells them
     scopes: Option<Vec<String>>,
+    /// What a token of this forge needs for all tools, in the forge's own names
+    needs: &'static str,
+}
+
+/// The scopes that the tools need, as README.md lists them
+fn needed_scopes(kind: DetectedType) -> &'static str {
+    match kind {
+        DetectedType::GitHub => {
+            "repo, and workflow for files of workflows; fine-grained: Contents, Pull requests, \
+             Workflows and Commit statuses (write), Actions and Administration (read)"
+        }
+        _ => "write:repository, read:user, read:issue",
+    }
 }
 
 /// A part that could not be had
@@ -100,11 +116,13 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 }
 
 impl Status {
-    async fn ask(survey: Survey) -> Self {
+    async fn ask(mut survey: Survey) -> Self {
+        let notes = std::mem::take(&mut survey.notices);
         let forge = survey.forge();
         let everybody = survey.anonymous();
         let mut problems = Vec::new();
-        let token = keep(&mut problems, "token", survey.token).unwrap_or_default();
+        let found_token = std::mem::replace(&mut survey.token, Ok(TokenFound::default()));
+        let token = keep(&mut problems, "token", found_token).unwrap_or_default();
         let who = match token.credential {
             Some(_) => Some(forge.whoami().await),
             None => None,
@@ -119,9 +137,21 @@ impl Status {
             }
         };
         let (about, repo) = tokio::join!(forge.about(), repository);
-        let about = keep(&mut problems, "version", about);
+        let about = match about {
+            Ok(about) => Some(about),
+            Err(error) => match survey.probe_failure().await {
+                // Then all that fails has this cause.
+                Some(failure) => keep(&mut problems, "version", Err(failure)),
+                None => keep(&mut problems, "version", Err(error)),
+            },
+        };
         let who = who.and_then(|who| keep(&mut problems, "user", who));
         let repo = repo.and_then(|repo| keep(&mut problems, "repository", repo));
+        let kind = about.as_ref().map(|about| about.flavor);
+        let reach = who
+            .as_ref()
+            .filter(|_| kind != Some(Flavor::GitHub))
+            .map(|who| (who.may_read(), who.may_write()));
         let (user, scopes, rate) = match who {
             Some(Identity {
                 login,
@@ -136,14 +166,22 @@ impl Status {
         if let Some(about) = &about {
             found.kind = about.flavor.into();
         }
+        let needs = needed_scopes(found.kind);
         Self {
             found,
             version: about.and_then(|about| about.version),
             user,
-            token: token.source.map(|source| Token { source, scopes }),
-            permissions: repo.and_then(|repo| repo.permissions),
+            token: token.source.map(|source| Token {
+                source,
+                scopes,
+                needs,
+            }),
+            permissions: repo
+                .and_then(|repo| repo.permissions)
+                .map(|may| within(may, reach)),
             rate,
             problems,
+            notes,
         }
     }
 
@@ -165,6 +203,17 @@ impl Status {
     fn failed(&self, part: &str) -> Option<Cell> {
         let problem = self.problems.iter().find(|problem| problem.part == part)?;
         Some(Cell::new(&problem.message, Style::Bad))
+    }
+}
+
+/// Returns the rights of a user in a repository as far as the scopes of the token reach
+fn within(may: Permissions, reach: Option<(Option<bool>, Option<bool>)>) -> Permissions {
+    let (reads, writes) = reach.unwrap_or_default();
+    let (reads, writes) = (reads != Some(false), writes != Some(false));
+    Permissions {
+        admin: may.admin && writes,
+        push: may.push && writes,
+        pull: may.pull && reads,
     }
 }
 
@@ -227,6 +276,14 @@ impl Report for Status {
                     "",
                     token.and_then(|t| t.scopes.as_ref()).map(|s| scopes(s)),
                     "not reported",
+                ),
+            ),
+            (
+                "Needed",
+                or(
+                    "",
+                    token.map(|t| Cell::new(t.needs, Style::Dim)),
+                    "no token",
                 ),
             ),
             ("May", or("", self.permissions.map(may), "not reported")),

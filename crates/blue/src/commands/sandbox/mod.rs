@@ -46,9 +46,17 @@ Examples:
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum FlavorArg {
+    /// Gitea 1.26
     #[default]
     Gitea,
+    /// Forgejo 11
     Forgejo,
+    /// Forgejo 7: no comparison of branches, no Actions API
+    #[value(name = "forgejo-7")]
+    Forgejo7,
+    /// Forgejo 15: lists workflow runs
+    #[value(name = "forgejo-15")]
+    Forgejo15,
 }
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
@@ -58,6 +66,8 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         flavor: match args.flavor {
             FlavorArg::Gitea => Flavor::Gitea,
             FlavorArg::Forgejo => Flavor::Forgejo,
+            FlavorArg::Forgejo7 => Flavor::Forgejo7,
+            FlavorArg::Forgejo15 => Flavor::Forgejo15,
         },
         seed: seed(cx, &args.seed)?,
         faults: args.faults,

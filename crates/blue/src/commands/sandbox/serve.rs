@@ -47,8 +47,8 @@ impl Ready {
         let row = |user: &User| -> Vec<Cell> {
             vec![
                 Cell::new(&user.login, Style::Bold),
-                user.password.as_str().into(),
-                user.token.as_str().into(),
+                Cell::from(user.password.as_str()).whole(),
+                Cell::from(user.token.as_str()).whole(),
                 if user.admin { "admin" } else { "" }.into(),
             ]
         };
@@ -84,6 +84,10 @@ impl Running {
         Ready::of(&self.sandbox)
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.sandbox.address().port()
+    }
+
     /// Say that it is ready, and wait until it is asked to stop
     pub(crate) async fn until_stopped<R: Report>(&mut self, cx: &Cx, told: &R) -> Result<(), Stop> {
         cx.screen.show(told).map_err(Stop::Output)?;
@@ -101,6 +105,10 @@ fn not_started(error: Error, kept: bool) -> ToolError {
         Error::Dir { .. } => Some("choose a folder that you may write to with `--dir`"),
         Error::Temporary(_) => Some("set `TMPDIR` to a folder that you may write to"),
         Error::Git(_) => Some("install git 2.38 or newer, so that it is found on the `PATH`"),
+        Error::Full(_) if kept => {
+            Some("free some space there, or choose another folder with `--dir`")
+        }
+        Error::Full(_) => Some("free some space there, or set `TMPDIR` to a folder with more room"),
         Error::InUse(_) => Some("stop it, or choose another folder with `--dir`"),
         Error::Listen { .. } => {
             Some("choose another address with `--listen`; port 0 is any free one")

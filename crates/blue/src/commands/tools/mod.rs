@@ -9,21 +9,32 @@ use std::{
 };
 
 use blue_core::{clock::SystemClock, forge::open::Forges};
-use blue_tools::ToolError;
+use blue_tools::{ToolError, Verdict};
 pub(crate) use tree::{Call, Limits, augment, by_name, limits_after, nouns};
 
 use super::{Cx, Stop};
 use crate::render::{Known, News, Screen};
 
+/// Exit status of an answer that says "failed" or "blocked"
+const EXIT_RED: u8 = 1;
+/// Exit status of an answer that says "pending" or "unknown", as `gh pr checks` has it
+const EXIT_PENDING: u8 = 8;
+
 pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
-    let Call { tool, args, limits } = call;
+    let Call {
+        tool,
+        args,
+        limits,
+        judges,
+    } = call;
     let news = News::default();
     let (told, reader) = (news.clone(), news.clone());
     let screen = cx.screen;
     let tools = open(cx, &limits, true)?
         .raw(cx.screen.takes_bytes())
         .with_piped(move || reader.while_reading(|| piped(screen)))
-        .on_progress(move |progress| told.tell(progress));
+        .on_progress(move |progress| told.tell(progress))
+        .for_call(tool.effect());
     // What is refused anyway is not asked about.
     if consent::is_needed(tool, &args) && !limits.read_only && !limits.yes {
         let asked = consent::ask(cx, &tools, tool, &args).await;
@@ -34,12 +45,16 @@ pub(crate) async fn run(cx: &Cx, call: Call) -> Result<(), Stop> {
     }
     let call = tool.call_args(&tools, &args);
     let answer = cx.wait(call, &news, tool.effect()).await?;
-    cx.screen
-        .notes(&tools.take_notices())
-        .map_err(Stop::Output)?;
     let known = Known::of(tool, &args);
     match answer {
-        Ok(answer) => cx.screen.answer(&answer, known).map_err(Stop::Output),
+        Ok(answer) => {
+            cx.screen.answer(&answer, known).map_err(Stop::Output)?;
+            match answer.verdict {
+                Verdict::Red if judges => Err(Stop::Exit(EXIT_RED)),
+                Verdict::Pending if judges => Err(Stop::Exit(EXIT_PENDING)),
+                _ => Ok(()),
+            }
+        }
         Err(error) if cx.screen.is_json() => Err(Stop::Failed(error)),
         Err(error) => Err(Stop::Failed(known.reword(tool, error))),
     }

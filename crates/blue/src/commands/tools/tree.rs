@@ -39,12 +39,17 @@ pub(crate) struct Limits {
     pub(crate) yes: bool,
 }
 
+/// Aliases that only show something: the exit status does not depend on the verdict
+const SHOWING_ALIASES: &[&str] = &["view"];
+
 /// A tool and what was typed after it
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) tool: &'static dyn AnyTool,
     pub(crate) args: ArgMatches,
     pub(crate) limits: Limits,
+    /// The exit status tells the verdict of the answer
+    pub(crate) judges: bool,
 }
 
 /// Put every tool below its noun
@@ -83,8 +88,19 @@ impl Call {
                 tool,
                 args: args.clone(),
                 limits,
+                judges: true,
             }
         }))
+    }
+
+    /// Read the verb as it was typed, which clap replaces by the name of the command
+    pub(crate) fn read_alias(&mut self, argv: &[OsString]) {
+        let (noun, verb) = (self.tool.noun(), self.tool.verb());
+        let words = argv.iter().skip(1).filter_map(|word| word.to_str());
+        let typed = words
+            .skip_while(|word| *word != noun)
+            .find(|word| *word == verb || SHOWING_ALIASES.contains(word));
+        self.judges = !typed.is_some_and(|word| SHOWING_ALIASES.contains(&word));
     }
 }
 
@@ -107,34 +123,54 @@ pub(crate) fn by_name(command: Command, argv: &[OsString], names: &[String]) -> 
     Some(command.mut_subcommand(noun, |_| group))
 }
 
-/// The words with limits that stand before the command put after it, where they mean something;
-/// none if there are no such
+/// Puts limits and `-R` that stand before the verb after it, where they mean something; none if there
+/// are no such
+///
+/// gh takes `-R` anywhere.
 pub(crate) fn limits_after(argv: &[OsString]) -> Option<Vec<OsString>> {
-    let (mut kept, mut limits) = (argv.get(..1)?.to_vec(), Vec::new());
+    let (mut kept, mut moved) = (argv.get(..1)?.to_vec(), Vec::new());
     let mut words = argv.get(1..)?.iter();
     let command = loop {
         let word = words.next()?;
         match word.to_str()? {
-            "--read-only" | "--yes" | "-y" => limits.push(word.clone()),
-            "--allow" => limits.extend([word, words.next()?].map(Clone::clone)),
-            text if text.starts_with("--allow=") => limits.push(word.clone()),
+            "--read-only" | "--yes" | "-y" => moved.push(word.clone()),
+            "--allow" | "-R" | "--repo" => moved.extend([word, words.next()?].map(Clone::clone)),
+            text if text.starts_with("--allow=") || is_repository(text) => moved.push(word.clone()),
             "-C" | "--cwd" => kept.extend([word, words.next()?].map(Clone::clone)),
             text if text.starts_with('-') => kept.push(word.clone()),
             text => break text,
         }
     };
     let is_noun = nouns().contains(&command);
-    if limits.is_empty() || !(is_noun || command == "mcp") {
+    if !is_noun && (moved.is_empty() || command != "mcp") {
         return None;
     }
     kept.push(command.into());
-    let rest = words.as_slice();
     // The verb of a noun comes first.
-    let verb = rest.first().filter(|_| is_noun);
-    kept.extend(verb.cloned());
-    kept.extend(limits);
-    kept.extend_from_slice(&rest[usize::from(verb.is_some())..]);
+    while let Some(word) = words.as_slice().first().filter(|_| is_noun) {
+        words.next();
+        match word.to_str()? {
+            "-R" | "--repo" => moved.extend([word, words.next()?].map(Clone::clone)),
+            text if is_repository(text) => moved.push(word.clone()),
+            text => {
+                kept.push(word.clone());
+                if !text.starts_with('-') {
+                    break;
+                }
+            }
+        }
+    }
+    if moved.is_empty() {
+        return None;
+    }
+    kept.extend(moved);
+    kept.extend_from_slice(words.as_slice());
     Some(kept)
+}
+
+/// `-Racme/site` and `--repo=acme/site`
+fn is_repository(word: &str) -> bool {
+    word.starts_with("--repo=") || word.strip_prefix("-R").is_some_and(|rest| !rest.is_empty())
 }
 
 /// Whether a call of it may take something away
@@ -263,6 +299,13 @@ mod tests {
                 "blue mcp --read-only --http 1",
             ),
             ("blue --read-only pr", "blue pr --read-only"),
+            ("blue -R a/b pr list", "blue pr list -R a/b"),
+            (
+                "blue --json --repo=a/b pr merge 1",
+                "blue --json pr merge --repo=a/b 1",
+            ),
+            ("blue pr -R a/b list -L 3", "blue pr list -R a/b -L 3"),
+            ("blue pr -Ra/b --json view 1", "blue pr --json view -Ra/b 1"),
         ] {
             assert_eq!(after(typed).as_deref(), Some(meant), "{typed}");
         }
@@ -272,6 +315,9 @@ mod tests {
             "blue --allow",
             "blue",
             "blue --json mcp",
+            "blue pr list -R a/b",
+            "blue pr -R",
+            "blue -R a/b up",
         ] {
             assert_eq!(after(left), None, "{left}");
         }

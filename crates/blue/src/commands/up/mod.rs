@@ -1,11 +1,19 @@
 //! `blue up`
 
 mod clients;
+mod ports;
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use blue_broker::config::ForgeUrl;
 use blue_core::secret::Secret;
 use blue_sandbox::{Config, Seed};
+use blue_tools::{ErrorCode, ToolError};
 use clients::{Lines, Server};
+use ports::Ports;
 use serde::Serialize;
 
 use super::{
@@ -19,16 +27,23 @@ use crate::render::{Page, Report, Style, quoted};
 ///
 /// Runs the sandbox forge with demo data on this machine and prints what to try next: commands, the
 /// line that adds it to an agent, and the address where remote MCP clients sign in. Nothing is kept
-/// when it stops.
+/// when it stops, unless `--dir` names a folder: there data, tokens and ports stay as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Address and port to listen on; warns if other machines can reach it
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = Listen::parse)]
-    listen: Listen,
-    /// Address and port of the broker; loopback only
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = here)]
-    broker: Listen,
+    /// Keep everything in this folder [default: a temporary one]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Address and port to listen on; warns if other machines can reach it [default: port 4780, or
+    /// a free one]
+    #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
+    listen: Option<Listen>,
+    /// Address and port of the broker; loopback only [default: port 4781, or a free one]
+    #[arg(long, value_name = "ADDR", value_parser = here)]
+    broker: Option<Listen>,
+    /// Use the fixed passwords and tokens of `demo` [default: random ones]
+    #[arg(long, value_name = "SEED", value_parser = ["demo"], hide_possible_values = true)]
+    seed: Option<String>,
 }
 
 fn here(text: &str) -> Result<Listen, String> {
@@ -42,17 +57,42 @@ fn here(text: &str) -> Result<Listen, String> {
 const EXAMPLES: &str = "\
 Examples:
   blue up
+  blue up --dir ./forge
   blue up --listen 3000 --broker 8080";
 
 pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
+    let dir = args.dir.map(|dir| cx.env.cwd().join(dir));
+    let ports = Ports::of(dir.as_deref());
+    let or_usual =
+        |listen: Option<Listen>, port| listen.map_or_else(|| ports::free(port), Listen::address);
     let config = Config {
-        listen: args.listen.address(),
-        seed: Seed::Demo,
+        dir: dir.clone(),
+        listen: or_usual(args.listen, ports.forge),
+        seed: match args.seed {
+            Some(_) => Seed::Demo,
+            None => Seed::DemoWithRandomSecrets,
+        },
         ..Config::default()
     };
     let mut running = Running::start(cx, config).await?;
     let ready = running.ready();
-    let broker = match beside(cx, &ready, args.broker).await {
+    let listen = or_usual(args.broker, ports.broker);
+    let started = beside(cx, &ready, listen, dir.as_deref()).await;
+    let started = match (started, &dir) {
+        (Ok(broker), Some(dir)) => {
+            let now = Ports {
+                forge: running.port(),
+                broker: broker.as_ref().map_or(ports.broker, Beside::port),
+            };
+            let kept = now.keep(dir).map_err(|source| {
+                let message = format!("cannot write to the folder `{}`", dir.display());
+                Stop::from(ToolError::new(ErrorCode::Io, message).with_source(source))
+            });
+            kept.map(|()| broker)
+        }
+        (started, _) => started,
+    };
+    let broker = match started {
         Ok(broker) => broker,
         Err(stop) => {
             running.shutdown().await;
@@ -74,6 +114,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         add_to: server.lines(),
         token,
         program: cx.env.program(),
+        kept: dir.is_some(),
     };
     let done = running.until_stopped(cx, &up).await;
     if let Some(broker) = broker {
@@ -84,7 +125,12 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
 }
 
 /// The broker in front of the sandbox, where people can sign in there without TLS
-async fn beside(cx: &Cx, ready: &Ready, listen: Listen) -> Result<Option<Beside>, Stop> {
+async fn beside(
+    cx: &Cx,
+    ready: &Ready,
+    listen: SocketAddr,
+    dir: Option<&Path>,
+) -> Result<Option<Beside>, Stop> {
     if ForgeUrl::parse(&ready.url).is_err() {
         let text = "no broker was started: signing in through it needs a forge with TLS, or one on \
                     this machine";
@@ -94,7 +140,7 @@ async fn beside(cx: &Cx, ready: &Ready, listen: Listen) -> Result<Option<Beside>
     let admin = ready.users.iter().find(|user| user.admin);
     let admin = admin.map(|user| Secret::new(&user.token));
     let admin = admin.unwrap_or_else(|| Secret::new(""));
-    let broker = Beside::start(cx, &ready.url, admin, listen.address()).await?;
+    let broker = Beside::start(cx, &ready.url, admin, listen, dir).await?;
     Ok(Some(broker))
 }
 
@@ -111,6 +157,8 @@ struct Up {
     token: String,
     #[serde(skip)]
     program: String,
+    #[serde(skip)]
+    kept: bool,
 }
 
 impl Report for Up {
@@ -121,6 +169,7 @@ impl Report for Up {
             add_to,
             token,
             program,
+            kept,
         } = self;
         let program = quoted(program);
         page.line(&format!("A forge runs at {}", ready.url), Style::Bold)
@@ -164,8 +213,12 @@ impl Report for Up {
                 ))
                 .code(&format!("npx mcp-remote {url}"));
         }
-        page.blank()
-            .line("Ctrl-C stops it; nothing is kept.", Style::Dim);
+        let end = if *kept {
+            "Ctrl-C stops it; the folder keeps data, tokens and ports."
+        } else {
+            "Ctrl-C stops it; nothing is kept."
+        };
+        page.blank().line(end, Style::Dim);
     }
 }
 
@@ -194,6 +247,7 @@ mod tests {
             add_to: server.lines(),
             token: server.token,
             program: server.program,
+            kept: false,
         };
         let mut page = Page::default();
         up.page(&mut page);

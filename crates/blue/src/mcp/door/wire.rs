@@ -51,7 +51,7 @@ pub(super) enum Incoming {
 /// Read a text as JSON
 pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
-    if has_many_values(text) {
+    if value_count(text) > MAX_VALUES {
         let message = format!("a message has more than {MAX_VALUES} values");
         return Err(invalid(None, message));
     }
@@ -66,8 +66,8 @@ pub(super) fn read(text: &[u8]) -> Result<Incoming, Refusal> {
     }
 }
 
-/// Whether there is more in it than fits into memory well: two bytes can be a value that takes a hundred
-fn has_many_values(text: &[u8]) -> bool {
+/// About how many values a message has: two bytes can be a value that takes a hundred in memory
+pub(super) fn value_count(text: &[u8]) -> usize {
     let (mut quoted, mut escaped) = (false, false);
     let begins = text.iter().filter(|byte| {
         let (was_quoted, was_escaped) = (quoted, escaped);
@@ -75,7 +75,7 @@ fn has_many_values(text: &[u8]) -> bool {
         quoted = was_quoted != (**byte == b'"' && !was_escaped);
         !was_quoted && matches!(byte, b',' | b'[' | b'{')
     });
-    begins.count() > MAX_VALUES
+    begins.count()
 }
 
 /// The id of a message in which only half a character is wrong

@@ -32,22 +32,22 @@ async fn open() -> SocketAddr {
 
 /// An answer as it came
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
     body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 }
 
-const LEGACY: &[(&str, &str)] = &[("MCP-Protocol-Version", "2025-11-25")];
+pub(super) const LEGACY: &[(&str, &str)] = &[("MCP-Protocol-Version", "2025-11-25")];
 
 /// Send a request and leave the connection to the caller
-async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> TcpStream {
+pub(super) async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut head = "POST /mcp HTTP/1.1\r\nConnection: close\r\n".to_owned();
     let mut all = vec![
         ("Host", "127.0.0.1"),
@@ -68,7 +68,7 @@ async fn begin(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Tcp
     stream
 }
 
-async fn post(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Answer {
+pub(super) async fn post(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut stream = begin(address, headers, body).await;
     let mut text = String::new();
     let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_string(&mut text));

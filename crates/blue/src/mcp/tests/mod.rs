@@ -2,6 +2,7 @@
 
 mod choice;
 mod http;
+mod load;
 mod probe;
 mod stdio;
 

@@ -15,7 +15,10 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use blue_sandbox::{Config, Flavor, Sandbox, Seed};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
@@ -119,6 +122,33 @@ impl Forge {
         assert_eq!(made.status(), 201);
     }
 
+    /// Makes a repository with one commit
+    pub(super) async fn repository(&self, owner: &str, name: &str) {
+        let body = json!({ "name": name, "auto_init": true, "default_branch": "main" });
+        self.post_as(owner, "user/repos", &body).await;
+    }
+
+    /// Commits a file to the default branch
+    pub(super) async fn file(&self, owner: &str, name: &str, path: &str, text: &str) {
+        let body = json!({ "content": STANDARD.encode(text), "message": "a file" });
+        let path = format!("repos/{owner}/{name}/contents/{path}");
+        self.post_as(owner, &path, &body).await;
+    }
+
+    async fn post_as(&self, login: &str, path: &str, body: &Value) {
+        let users = self.sandbox.users();
+        let user = users.iter().find(|user| user.login == login).unwrap();
+        let made = client()
+            .post(format!("{}/api/v1/{path}", self.notes.behind))
+            .header("content-type", "application/json")
+            .bearer_auth(user.token.expose())
+            .body(body.to_string())
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(made.status(), 201, "{path}");
+    }
+
     /// Make the application of a broker; gives its id and secret
     pub(super) async fn application(&self, redirect: &str) -> (String, String) {
         let app = json!({
@@ -184,7 +214,7 @@ async fn whole(State(notes): State<Arc<Notes>>, request: Request) -> Response {
 /// Ask the sandbox; `asking` is the broker that asks for tokens, if it does
 async fn pass_on(notes: &Notes, request: Request, asking: Option<usize>) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, 1 << 20).await else {
+    let Ok(body) = axum::body::to_bytes(body, 64 << 20).await else {
         return plain(StatusCode::BAD_REQUEST);
     };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -4,7 +4,7 @@ use std::{
     fs::{File, OpenOptions},
     net::TcpListener,
     path::PathBuf,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -77,6 +77,11 @@ impl Place {
         };
         let mut command = self.blue.command(&["broker"]);
         command.stdout(open()).stderr(open());
+        self.start_as(command).await
+    }
+
+    /// Start it by a command of the test's own, and wait until it answers
+    pub(super) async fn start_as(&self, mut command: Command) -> Running {
         let mut running = Running(command.stdin(Stdio::null()).spawn().unwrap());
         let until = Instant::now() + Duration::from_secs(30);
         let http = client();

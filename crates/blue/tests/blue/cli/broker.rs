@@ -230,6 +230,40 @@ fn doctor_tells_what_would_keep_people_out() {
     assert_eq!(found.0, "failed", "{found:?}");
 }
 
+/// Forgejo 7 takes no application for introspection, only users
+#[test]
+fn doctor_knows_a_good_secret_where_introspection_refuses_it() {
+    let blue = Blue::new();
+    let forge = Running::start(
+        &blue,
+        &[
+            "sandbox",
+            "--json",
+            "--seed",
+            "demo",
+            "--flavor",
+            "forgejo-7",
+        ],
+    );
+    std::fs::write(blue.home().join("token"), forge.token(0)).unwrap();
+    let public = format!("http://127.0.0.1:{}", free_port());
+    let address = ["--forge", forge.url(), "--public-url", &public];
+    let setup = ["broker", "setup", "--admin-token-file", "token"];
+    blue.run(&[&setup[..], &address].concat()).success();
+    let doctor = || {
+        let args = ["broker", "doctor", "--config", "broker.toml", "--json"];
+        blue.run(&args).json()
+    };
+    let found = doctor();
+    assert_eq!(row(&found, "Application").0, "ok", "{found}");
+    assert_eq!(row(&found, "Redirect URI").0, "ok", "{found}");
+    // Its tokens open everything, and that is still said.
+    assert_eq!(row(&found, "Forge").0, "failed", "{found}");
+    std::fs::write(blue.home().join("broker.secret"), "gto_wrong").unwrap();
+    let found = doctor();
+    assert_eq!(row(&found, "Application").0, "failed", "{found}");
+}
+
 #[test]
 fn a_check_looks_at_how_the_forge_is_reached() {
     let blue = good().var("BLUE_CA_FILE", "/nowhere/ca.pem");

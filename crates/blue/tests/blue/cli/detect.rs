@@ -85,7 +85,9 @@ fn urls_of_many_kinds() {
         assert_eq!(found["repo"], repo, "{url}: {found}");
         assert_eq!(found["found_by"], found_by, "{url}: {found}");
         assert_eq!(found["guess"], false, "{url}: {found}");
-        let keys: Vec<_> = found.as_object().unwrap().keys().collect();
+        // Where the network is out of reach, that is noted of hosts that are known by their name.
+        let keys = found.as_object().unwrap().keys();
+        let keys: Vec<_> = keys.filter(|key| *key != "notes").collect();
         assert_eq!(
             keys,
             [
@@ -120,6 +122,7 @@ fn dangerous_and_hopeless_urls_are_refused() {
         "https://git.example.org/a/b/c/d",
         "https://git.example.org/",
         "gopher://git.example.org/alice/demo",
+        r"https://evil.com\@github.com/a/b",
         "nonsense",
     ] {
         let ran = blue.run(&["forge", "detect", "--json", "--", url]);
@@ -134,6 +137,61 @@ fn dangerous_and_hopeless_urls_are_refused() {
     ]);
     assert!(
         ran.code == Some(1) && !ran.to_string().contains("hunter2"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_website_and_a_dead_host_are_no_forge() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let blue = Blue::new();
+    let dead = blue.home().join("dead");
+    git(blue.home(), &["init", "-q", "dead"]);
+    let url = format!("http://{address}/alice/demo");
+    git(&dead, &["remote", "add", "origin", &url]);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            use std::io::{Read as _, Write as _};
+            let mut stream = stream;
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(
+                b"HTTP/1.1 404 Not Found\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>",
+            );
+        }
+    });
+    for args in [
+        &["forge", "detect", &url, "--json"][..],
+        &["-C", "dead", "forge", "detect", "--json"],
+    ] {
+        let ran = blue.run(args);
+        let error = &ran.json()["error"];
+        assert_eq!(
+            (ran.code, &error["code"]),
+            (Some(1), &json!("no_forge")),
+            "{ran}"
+        );
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("is not a forge"), "{message}");
+        assert!(message.contains("/api/v3/meta: 404"), "{message}");
+    }
+    let status = Blue::new()
+        .var("FORGEJO_URL", &format!("http://{address}"))
+        .run(&["forge", "status"]);
+    assert_eq!(status.code, Some(1), "{status}");
+    assert!(status.stdout.contains("is not a forge"), "{status}");
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/alice/demo", gone.local_addr().unwrap());
+    drop(gone);
+    let ran = blue.run(&["forge", "detect", &url, "--json"]);
+    let error = &ran.json()["error"];
+    assert_eq!(
+        (ran.code, &error["code"]),
+        (Some(1), &json!("unreachable")),
+        "{ran}"
+    );
+    assert!(
+        error["message"].to_string().contains("could not reach"),
         "{ran}"
     );
 }

@@ -1,5 +1,6 @@
 //! The program as a person or a script runs it
 
+mod advice;
 #[cfg(target_os = "linux")]
 mod agents;
 #[cfg(unix)]

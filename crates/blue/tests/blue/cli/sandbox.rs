@@ -1,11 +1,12 @@
 //! `blue sandbox`, `blue up`, and `blue forge status` on one
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{Blue, detect::git};
@@ -178,6 +179,55 @@ fn status_outside_of_a_repository() {
     assert!(!page.to_string().contains(running.token(0)), "{page}");
 }
 
+/// Makes a token with these scopes for the first user
+fn token_with(running: &Running, scopes: &[&str]) -> String {
+    let user = &running.ready["users"][0];
+    let text = |key: &str| user[key].as_str().unwrap();
+    let pair = STANDARD.encode(format!("{}:{}", text("login"), text("password")));
+    let body = json!({"name": "narrow", "scopes": scopes}).to_string();
+    let mut stream = TcpStream::connect(running.address()).unwrap();
+    write!(
+        stream,
+        "POST /api/v1/users/{}/tokens HTTP/1.0\r\nHost: {}\r\nAuthorization: Basic {pair}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        text("login"),
+        running.address(),
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let made: Value = serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {answer}"));
+    made["sha1"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn status_shows_rights_as_far_as_the_token_reaches() {
+    for flavor in ["gitea", "forgejo", "forgejo-15"] {
+        let blue = Blue::new();
+        let args = ["sandbox", "--json", "--seed", "demo", "--flavor", flavor];
+        let running = Running::start(&blue, &args);
+        let narrow = token_with(&running, &["read:user", "read:repository"]);
+        git(blue.home(), &["init", "-q", "clone"]);
+        let remote = format!("{}/acme/storefront.git", running.url());
+        let clone = blue.home().join("clone");
+        git(&clone, &["remote", "add", "origin", &remote]);
+        let whole = running.token(0).to_owned();
+        let mut blue = blue.var("GITEA_URL", running.url());
+        for (token, push) in [(whole, true), (narrow, false)] {
+            blue = blue.var("GITEA_TOKEN", &token);
+            let status = blue.run(&["-C", "clone", "forge", "status", "--json"]);
+            let status = status.json();
+            assert_eq!(status["permissions"]["push"], push, "{flavor}: {status}");
+            assert_eq!(status["permissions"]["pull"], true, "{flavor}: {status}");
+            let scopes = status["token"]["scopes"].to_string();
+            let writes = scopes.contains("write:repository") || scopes.contains("all");
+            assert_eq!(writes, push, "{flavor}: {status}");
+        }
+    }
+}
+
 #[test]
 fn a_part_that_fails_leaves_the_others() {
     let blue = Blue::new();
@@ -252,6 +302,164 @@ fn a_token_of_another_host_is_not_sent() {
         "asked without the token: {status}"
     );
     assert!(!ran.to_string().contains("hunter2"));
+}
+
+#[test]
+fn up_keeps_data_tokens_and_ports_in_its_folder() {
+    let blue = Blue::new();
+    let up = || Running::start(&blue, &["up", "--json", "--dir", "forge"]);
+    let first = up();
+    let told = first.ready().clone();
+    let (address, token) = (first.address().to_owned(), first.token(0).to_owned());
+    let made = call(
+        &address,
+        &token,
+        "POST",
+        "/api/v1/user/repos",
+        "{\"name\":\"kept\"}",
+    );
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    drop(first);
+    let second = up();
+    assert_eq!(*second.ready(), told, "address, broker, users and tokens");
+    let login = told["users"][0]["login"].as_str().unwrap();
+    let path = format!("/api/v1/repos/{login}/kept");
+    let found = call(&address, &token, "GET", &path, "");
+    assert!(found.starts_with("HTTP/1.1 200"), "{found}");
+}
+
+#[test]
+fn up_takes_another_port_where_the_usual_one_is_taken() {
+    let blue = Blue::new();
+    let one = Running::start(&blue, &["up", "--json"]);
+    let two = Running::start(&blue, &["up", "--json"]);
+    assert_ne!(one.url(), two.url());
+    assert_ne!(one.ready()["mcp_url"], two.ready()["mcp_url"]);
+}
+
+/// One request by hand; returns the whole answer
+fn call(address: &str, token: &str, method: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: token {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+/// The words of a shell that run a program with a small file system at `$1`, where that is possible
+fn with_small_disk(blue: &Blue, size: &str, args: &[&str]) -> Option<Command> {
+    let script = r#"mount -t tmpfs -o size="$2" none "$1" && shift 2 && exec "$@""#;
+    let dir = blue.home().join("small");
+    std::fs::create_dir_all(&dir).unwrap();
+    let shell = |flags: &[&str], words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(flags).args(["sh", "-c", script, "sh"]);
+        command.arg(&dir).arg(size).args(words);
+        command
+    };
+    let can_mount = |flags: &[&str]| {
+        let tried = shell(flags, &["true"]).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    };
+    let flags = [&["-m"][..], &["-r", "-m"]]
+        .into_iter()
+        .find(|f| can_mount(f));
+    let Some(flags) = flags else {
+        println!("skipped: no small file system can be mounted here");
+        return None;
+    };
+    let inner = blue.command(args);
+    let mut words = vec![inner.get_program().to_str().unwrap().to_owned()];
+    words.extend(inner.get_args().map(|arg| arg.to_str().unwrap().to_owned()));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut command = shell(flags, &words);
+    command.current_dir(inner.get_current_dir().unwrap_or(blue.home()));
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    Some(command)
+}
+
+#[test]
+fn a_full_disk_is_called_a_full_disk_at_the_start() {
+    let blue = Blue::new();
+    let dir = blue.home().join("small").display().to_string();
+    for args in [["up", "--dir", &dir], ["sandbox", "--dir", &dir]] {
+        let args = [&args[..], &["--json"]].concat();
+        let size = if args[0] == "up" { "400k" } else { "100k" };
+        let Some(mut command) = with_small_disk(&blue, size, &args) else {
+            return;
+        };
+        let out = command.output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(!out.status.success(), "{text}");
+        assert!(text.contains("no space left"), "{text}");
+        assert!(text.contains("free some space"), "{text}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_called_a_full_disk_at_a_later_write() {
+    let blue = Blue::new();
+    let dir = blue.home().join("small").display().to_string();
+    let args = ["sandbox", "--json", "--dir", &dir];
+    let Some(mut command) = with_small_disk(&blue, "3m", &args) else {
+        return;
+    };
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let ready = serde_json::from_str(&line).unwrap();
+    let running = Running { child, ready };
+    let (address, token) = (running.address(), running.token(0));
+    let body = "{\"name\":\"r\",\"auto_init\":true}";
+    let made = call(address, token, "POST", "/api/v1/user/repos", body);
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let login = running.ready()["users"][0]["login"].as_str().unwrap();
+    let mut answer = String::new();
+    // Bytes that do not compress, until there is no more room.
+    let mut state = 1_u64;
+    for n in 0..20 {
+        let mut bytes = Vec::with_capacity(300_000);
+        while bytes.len() < 300_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            bytes.extend_from_slice(&state.to_be_bytes());
+        }
+        let body = json!({"content": STANDARD.encode(bytes), "message": "m"}).to_string();
+        let path = format!("/api/v1/repos/{login}/r/contents/{n}.bin");
+        answer = call(address, token, "POST", &path, &body);
+        if !answer.starts_with("HTTP/1.1 201") {
+            break;
+        }
+    }
+    assert!(answer.starts_with("HTTP/1.1 507"), "{answer}");
+    assert!(answer.contains("no space left on the disk"), "{answer}");
+}
+
+#[test]
+fn verbose_shows_the_requests() {
+    let blue = Blue::new();
+    let running = Running::start(&blue, &["sandbox", "--json"]);
+    let blue = blue
+        .var("GITEA_URL", running.url())
+        .var("GITEA_TOKEN", running.token(0));
+    let ran = blue.run(&["-v", "forge", "status"]).success();
+    assert!(ran.stderr.contains("path=\"/api/v1/user\""), "{ran}");
+    assert!(ran.stderr.contains("status=200"), "{ran}");
+    assert!(!ran.stderr.contains(running.token(0)), "{ran}");
 }
 
 #[test]

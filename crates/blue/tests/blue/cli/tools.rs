@@ -32,7 +32,7 @@ pub(super) fn alice() -> (Blue, Running) {
     (blue, running)
 }
 
-fn git(dir: &Path, args: &[&str]) {
+pub(super) fn git(dir: &Path, args: &[&str]) {
     let done = Command::new("git")
         .current_dir(dir)
         .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
@@ -72,6 +72,69 @@ fn by_json(running: &Running, tool: &str, args: &Value) -> Value {
 }
 
 const STOREFRONT: [&str; 2] = ["-R", "acme/storefront"];
+
+/// Exit code of an answer: a verdict is 0 if green, 1 if red or blocked, 8 if pending or unknown
+fn exit_code(tool: &str, answer: &Value) -> i32 {
+    let waits = |row: &Value| {
+        matches!(
+            row["code"].as_str(),
+            Some("checks_pending" | "checks_missing")
+        )
+    };
+    let blockers = answer["blockers"].as_array();
+    match (tool, answer["state"].as_str(), answer["can_merge"].as_str()) {
+        _ if answer.get("error").is_some() => 1,
+        ("workflow_run_status", Some("failure"), _) => 1,
+        ("pr_verify", _, Some("no")) if !blockers.unwrap().iter().all(waits) => 1,
+        ("workflow_run_status", Some("success"), _)
+        | ("pr_verify", Some("merged"), _)
+        | ("pr_verify", _, Some("yes")) => 0,
+        ("workflow_run_status" | "pr_verify", ..) => 8,
+        _ => 0,
+    }
+}
+
+#[test]
+fn the_exit_code_of_a_verdict_is_green_red_or_pending() {
+    let (blue, _running) = alice();
+    let run = |words: &[&str]| blue.run(&[words, &STOREFRONT].concat());
+    let write = [
+        "file",
+        "write",
+        "exit.txt",
+        "--content",
+        "x",
+        "-m",
+        "m",
+        "--branch",
+        "exit",
+    ];
+    run(&write).success();
+    run(&["pr", "create", "--title", "Exit", "--head", "exit"]).success();
+    let list = run(&["pr", "list", "--head", "exit", "--json"]);
+    let number = list.json()["prs"][0]["number"].to_string();
+    // The base of the demo wants an approval: blocked.
+    for words in [
+        &["pr", "verify", &number][..],
+        &["pr", "verify", &number, "--json"],
+    ] {
+        let ran = run(words);
+        assert_eq!(ran.code, Some(1), "{ran}");
+        assert!(!ran.stdout.is_empty(), "{ran}");
+    }
+    assert_eq!(run(&["pr", "view", &number]).code, Some(0));
+    assert_eq!(run(&["pr", "view", &number, "--json"]).code, Some(0));
+    // Nothing has run for the branch.
+    let ran = run(&["workflow", "run-status", "exit", "--json"]);
+    assert_eq!(
+        ran.code,
+        Some(exit_code("workflow_run_status", &ran.json())),
+        "{ran}"
+    );
+    let failed = run(&["pr", "verify", "9999", "--json"]);
+    assert_eq!(failed.code, Some(1), "{failed}");
+    assert_eq!(failed.json()["error"]["code"], "not_found");
+}
 
 #[test]
 fn typed_and_sent_calls_get_the_same_answer() {
@@ -142,7 +205,7 @@ fn typed_and_sent_calls_get_the_same_answer() {
         args["name"] = "storefront".into();
         let sent = by_json(&running, tool, &args);
         assert_eq!(ran.json(), sent, "{typed}");
-        assert_eq!(ran.code == Some(0), sent.get("error").is_none(), "{ran}");
+        assert_eq!(ran.code, Some(exit_code(tool, &sent)), "{ran}");
     }
 }
 
@@ -185,8 +248,7 @@ fn mistakes_say_what_is_right() {
     exit 2
     ");
     assert_snapshot!(blue.run(&["pr", "merge", "99999999999999999999"]), @r"
-    error: invalid value `99999999999999999999` for `<NUMBER>`: the number is too large
-    hint: see `blue pr merge --help`
+    error: `99999999999999999999` is too large for the number of a pull request
     exit 2
     ");
     for wait in [&["workflow", "status"][..], &["pr", "verify", "1"]] {
@@ -326,8 +388,8 @@ fn advice_can_be_typed() {
     let merge = verified.stderr.split('`').nth(1);
     let merge: Vec<&str> = merge.unwrap_or_default().split(' ').collect();
     assert_eq!(
-        merge[..5],
-        ["blue", "pr", "merge", "2", "--head-sha"],
+        merge[..7],
+        ["blue", "pr", "merge", "2", "--style", "merge", "--head-sha"],
         "{verified}"
     );
     let merged = blue.run(&merge[1..]).success();

@@ -47,7 +47,7 @@ fn a_verb_alone_is_told_its_noun() {
 #[test]
 fn wrong_values_say_what_is_right() {
     assert_snapshot!(blue(&["sandbox", "--flavor", "gitlab"]), @r"
-    error: invalid value `gitlab` for `--flavor <FLAVOR>` [possible values: gitea, forgejo]
+    error: invalid value `gitlab` for `--flavor <FLAVOR>` [possible values: gitea, forgejo, forgejo-7, forgejo-15]
     hint: a similar value exists: `gitea`; see `blue sandbox --help`
     exit 2
     ");

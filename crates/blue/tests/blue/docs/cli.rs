@@ -17,6 +17,11 @@ Generated from the program's own help; after a change run `BLUE_UPDATE=1 cargo t
   `{\"error\":{\"code\":…,\"message\":…,\"hint\":…,\"retryable\":…}}`, with `causes` and `forge_status` where
   there are any; the exit code is the same as without `--json`.
 - Exit codes: 0 success, 1 failure, 2 wrong usage, 64 wrong configuration, 130 Ctrl-C.
+- `blue pr verify` and `blue workflow run-status` also tell their verdict by the exit code, with `--wait` and
+  `--json` too: 0 for green (it can be merged or is merged; CI succeeded), 1 for red or blocked, 8 for pending
+  or unknown (checks still run, the verdict is `unknown`, nothing has run). The answer is on stdout in each
+  case; a failure of Blue itself is also 1, with an error instead of an answer. `blue pr view` shows the
+  same page as `blue pr verify` and always ends with 0.
 - Colour and links appear on terminals only, and never with `NO_COLOR`, `CLICOLOR=0` or `TERM=dumb`. On a
   terminal, tables are cut to its width, and only a part of a long file is shown. Elsewhere nothing is
   cut: `blue file read` writes the exact bytes of the file.
@@ -46,11 +51,30 @@ fn add(page: &mut String, path: &[&str]) {
         .stdout;
     let name = [&["blue"], path].concat().join(" ");
     let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
-    let text = lines.join("\n");
+    let mut text = lines.join("\n");
+    if path.len() > 1 && path[0] == "broker" {
+        text = without_settings(&text);
+    }
     let _ = write!(page, "\n## `{name}`\n\n```text\n{text}\n```\n");
     for below in commands(&help) {
         add(page, &[path, &[below]].concat());
     }
+}
+
+/// A page of a command below `blue broker`, without the settings that are those of that page
+fn without_settings(help: &str) -> String {
+    let mut kept = Vec::new();
+    let mut is_settings = false;
+    for line in help.lines() {
+        if !line.is_empty() && !line.starts_with(' ') {
+            is_settings = line == "Settings:" || line.starts_with("Environment, the broker");
+        }
+        if !is_settings {
+            kept.push(line);
+        }
+    }
+    let text = kept.join("\n");
+    format!("{}\n\nSettings: see `blue broker`", text.trim_end())
 }
 
 fn commands(help: &str) -> Vec<&str> {

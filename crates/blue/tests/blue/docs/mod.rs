@@ -7,7 +7,7 @@ mod tools;
 use crate::tidy::root;
 
 /// The words of a line as a shell sees them
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
     for c in line.chars() {

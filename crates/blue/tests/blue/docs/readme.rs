@@ -11,16 +11,17 @@ use crate::{
     tidy::root,
 };
 
-/// What differs from run to run: ports, ids of commits, and where the program is
+/// What differs from run to run: ports, ids of commits, passwords and tokens, and where the program is
 fn steady(text: &str) -> String {
     let text = text.replace(env!("CARGO_BIN_EXE_blue"), "blue");
     let mut out = String::new();
     let mut word = String::new();
     let mut close = |word: &mut String, next: Option<char>| {
         let digits = word.bytes().all(|b| b.is_ascii_digit());
-        let id = word.len() == 10 && word.bytes().all(|b| b.is_ascii_hexdigit());
-        if id {
-            out.push_str("IDIDIDIDID");
+        let is_hex = word.bytes().all(|b| b.is_ascii_hexdigit());
+        // The start of a commit id, the end of a password, and a token.
+        if is_hex && matches!(word.len(), 10 | 12 | 40) {
+            out.push_str("ID");
         } else if digits && out.ends_with("127.0.0.1:") {
             out.push_str("PORT");
         } else {

@@ -22,6 +22,16 @@ it prints exactly the object that an agent gets). Lists of objects have options 
   directory. `host` says which forge, and is needed only if that is ambiguous. On the command line,
   `-R [HOST/]OWNER/NAME` gives all three, or the URL of the repository.
 - An answer is one flat object. Its `next_steps`, if there are any, name the tools to use next.
+- Every answer of a tool that writes has `repository`, the `owner/name` that it went to.
+- What was noticed on the way (an assumption, a disagreement between a file and a remote) is in `notes`, in
+  answers and in errors; there is no such field if nothing was. On the command line it also goes to stderr.
+- One thing has one name in all answers: `number` and `html_url` of a pull request, `head_branch`, `base_branch`,
+  `commit_sha`. `sha` is that of a branch or of a blob.
+- `can_merge` of `pr_verify` is the verdict on a pull request: `yes`, `no` or `unknown`. `no` comes with `blockers`
+  that are known; what could not be read, such as a rule that only admins see, is listed under `unknown`. `yes`
+  with `partial` means that nothing that can be read is in the way. Rules that are not met, but that the caller
+  may bypass, are listed under `bypass`. `can_merge` of `branch_protection_get` is the caller's right to merge into
+  a branch, true or false.
 - A failure is `{\"error\":{\"code\",\"message\",\"hint\",\"retryable\",\"forge_status\"}}`; the codes are
   listed in [cli.md](cli.md#codes-of-failures). The forge's own words are kept in the message; where it
   only says `not found`, the message says what was not found.
@@ -30,6 +40,16 @@ it prints exactly the object that an agent gets). Lists of objects have options 
 - `--read-only` refuses every tool that is not listed as *reads*. `--allow` and `BLUE_ALLOW` say whose
   repositories may be touched. On the command line, a tool that *destroys*, and `--delete`, ask for
   confirmation first, or need `--yes`.
+- `file_write_branch` deletes a file of `files` only with its `sha` or with `expected_head`. An overwrite needs
+  neither; its row has `replaced`, the blob that was there. `base` is where a new branch starts: one that exists is
+  written to where it is, and a note says that `base` was not used.
+- A branch is named as the forge knows it: `m1`, not `origin/m1`. Such a name is used if there is such a branch, and is
+  not made if its first part is `origin`, `upstream` or a remote of the clone.
+- On the command line a pull request is named by its number, `#12`, its URL or its branch; if left out it is that of
+  the current branch. `-R` may stand anywhere, and the flags of `gh` work: `-t -b -d -s -L -H -B`, `--squash`,
+  `--merge` and `--rebase`.
+- `workflow` of `repo_status` is advice. A push to the default branch needs the user's wish, also where it is `trunk`;
+  it is `none` where the repository is archived.
 ";
 
 #[test]

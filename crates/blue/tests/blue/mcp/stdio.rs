@@ -126,7 +126,7 @@ fn names_that_mean_nothing_are_wrong_usage() {
         (&["--toolset", "branchs"], "`branch`"),
         (&["--exclude", "file_raed"], "`file_read`"),
         (&["--tools", "pr_list", "--exclude", "pr"], "`--read-only`"),
-        (&["--http", "0.0.0.0:0"], "`--bearer-file`"),
+        (&["--http", "0.0.0.0:0", "--no-bearer"], "`--no-bearer`"),
     ] {
         let ran = Blue::new().run(&[&["mcp", "--json"], args].concat());
         assert_eq!(ran.code, Some(2), "{ran}");

@@ -169,3 +169,169 @@ fn where_a_token_belongs_from_now_on_is_said_unasked() {
     assert!(child.wait().unwrap().success());
     assert_eq!(rest, "", "it is said once");
 }
+
+fn git(dir: &std::path::Path, args: &[&str]) {
+    let ran = std::process::Command::new("git")
+        .current_dir(dir)
+        .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{args:?}: {ran:?}");
+}
+
+/// A clone below the home of `blue`, with a `.blue/config.yaml` that git tracks
+fn clone(blue: &Blue, remote: Option<&str>, host: &str, owner: &str) {
+    let dir = blue.home().join("clone");
+    std::fs::create_dir_all(dir.join(".blue")).unwrap();
+    git(&dir, &["init", "-q"]);
+    if let Some(remote) = remote {
+        git(&dir, &["remote", "add", "origin", remote]);
+    }
+    let text = format!(
+        "forge:\n  type: gitea\n  host: \"{host}\"\n  owner: {owner}\n  repo: storefront\n"
+    );
+    std::fs::write(dir.join(".blue/config.yaml"), text).unwrap();
+    git(&dir, &["add", "."]);
+    git(&dir, &["commit", "-q", "-m", "settings"]);
+}
+
+/// Git with a helper that gives its password to any host, and leaves a file where it ran
+fn helper(blue: &Blue) -> std::path::PathBuf {
+    let log = blue.home().join("helper-ran");
+    let text = format!(
+        "[credential]\n\thelper = \"!f() {{ echo ran >>'{}'; echo username=x; echo password=hunter2; }}; f\"\n",
+        log.display()
+    );
+    std::fs::write(blue.home().join(".gitconfig"), text).unwrap();
+    log
+}
+
+#[cfg(unix)]
+#[test]
+fn a_cloned_file_gets_nothing_from_gits_helper() {
+    let evil = Hostile::start();
+    let blue = Blue::new();
+    let log = helper(&blue);
+    clone(&blue, None, &evil.address, "acme");
+    let ran = blue.run(&["-C", "clone", "repo", "status", "--json"]);
+    let notes = ran.json()["error"]["notes"].to_string();
+    assert!(notes.contains("for reading only"), "{ran}");
+    let mut server = Server::start(&blue, &["-C", "clone"]);
+    let call = json!({"name": "branch_list", "arguments": {}});
+    let answer = server.ask(1, "tools/call", &call).to_string();
+    assert!(answer.contains("blue forge trust"), "{answer}");
+    let (requests, with_token) = evil.got();
+    assert!(requests > 0, "it was not even asked");
+    assert_eq!(with_token, 0);
+    assert!(!log.exists(), "the helper was run");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_bare_repository_in_a_clone_does_not_run_its_helper() {
+    let evil = Hostile::start();
+    let blue = Blue::new();
+    clone(&blue, None, &evil.address, "acme");
+    let bare = blue.home().join("clone/vendor.git");
+    std::fs::create_dir(&bare).unwrap();
+    git(&bare, &["init", "-q", "--bare"]);
+    let log = blue.home().join("helper-ran");
+    let command = format!(
+        "!f() {{ echo ran >>'{}'; echo password=x; }}; f",
+        log.display()
+    );
+    git(&bare, &["config", "credential.helper", &command]);
+    let remote = format!("http://{}/acme/storefront", evil.address);
+    git(&bare, &["remote", "add", "origin", &remote]);
+    let whole = format!("{}/acme/storefront", evil.address);
+    for args in [
+        &["-C", "clone/vendor.git", "repo", "status"][..],
+        &["-C", "clone/vendor.git", "repo", "status", "-R", &whole],
+    ] {
+        let ran = blue.run(args);
+        assert_eq!(ran.code, Some(1), "{ran}");
+    }
+    assert!(!log.exists(), "the helper of the inner repository was run");
+}
+
+#[test]
+fn a_write_is_refused_while_a_tracked_file_names_another_repository() {
+    let forge = Forge::start();
+    let host = forge.url().strip_prefix("http://").unwrap().to_owned();
+    let blue = Blue::new()
+        .var("GITEA_TOKEN", forge.token())
+        .var("GITEA_URL", forge.url())
+        .var("BLUE_GIT_CREDENTIALS", "off");
+    let remote = format!("{}/acme/storefront.git", forge.url());
+    clone(&blue, Some(&remote), &host, "alice");
+    let mut server = Server::start(&blue, &["-C", "clone"]);
+    let write = |more: Value| {
+        let mut arguments =
+            json!({"branch": "topic", "path": "a.txt", "content": "a", "message": "m"});
+        let (all, more) = (arguments.as_object_mut().unwrap(), more);
+        all.extend(more.as_object().unwrap().clone());
+        json!({"name": "file_write_branch", "arguments": arguments})
+    };
+    for id in 1..=2 {
+        let answer = server.ask(id, "tools/call", &write(json!({})));
+        let error = error_of(&answer);
+        assert_eq!(error["code"], "ambiguous", "{answer}");
+        assert!(error["hint"].to_string().contains("`owner` and `name`"));
+        assert!(error["notes"].to_string().contains("alice/storefront"));
+    }
+    // A read follows the remote, and says so.
+    let read = json!({"name": "branch_list", "arguments": {}});
+    let answer = server.ask(3, "tools/call", &read);
+    let notes = &answer["result"]["structuredContent"]["notes"];
+    assert!(notes.to_string().contains("which is used"), "{answer}");
+    // Followed, the hint works.
+    let named = write(json!({"owner": "acme", "name": "storefront"}));
+    let answer = server.ask(4, "tools/call", &named);
+    let written = &answer["result"]["structuredContent"];
+    assert_eq!(written["repository"], "acme/storefront", "{answer}");
+    let write = ["-C", "clone", "file", "write", "b.txt", "--branch", "topic"];
+    let words = [&write[..], &["--content", "b", "-m", "m"]].concat();
+    let ran = blue.run(&words);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stderr.contains("`-R OWNER/NAME`"), "{ran}");
+    let ran = blue.run(&[&words[..], &["-R", "acme/storefront", "--json"]].concat());
+    assert_eq!(ran.success().json()["repository"], "acme/storefront");
+}
+
+#[test]
+fn every_command_names_the_type_that_the_server_reports() {
+    let forge = Forge::start();
+    let blue = Blue::new()
+        .var("FORGEJO_TOKEN", forge.token())
+        .var("FORGEJO_URL", forge.url())
+        .var("BLUE_GIT_CREDENTIALS", "off");
+    let remote = format!("{}/acme/storefront.git", forge.url());
+    let dir = blue.home().join("clone");
+    git(blue.home(), &["init", "-q", "clone"]);
+    git(&dir, &["remote", "add", "origin", &remote]);
+    let kind = |args: &[&str]| blue.run(args).success().json()["type"].clone();
+    let reported = kind(&["-C", "clone", "forge", "status", "--json"]);
+    assert_eq!(kind(&["forge", "detect", &remote, "--json"]), reported);
+    assert_eq!(
+        kind(&["-C", "clone", "forge", "detect", "--json"]),
+        reported
+    );
+    let file = std::fs::read_to_string(dir.join(".blue/config.yaml")).unwrap();
+    let line = format!("type: {}\n", reported.as_str().unwrap());
+    assert!(file.contains(&line), "{file}");
+    let text = ["--content", "a", "-m", "Add a", "--json"];
+    let repo = ["-R", "acme/storefront"];
+    let write = ["file", "write", "a.txt", "--branch", "topic"];
+    blue.run(&[&write[..], &text, &repo].concat()).success();
+    let create = ["pr", "create", "--head", "topic", "--title", "A", "--json"];
+    let made = blue.run(&[&create[..], &repo].concat()).success().json();
+    assert_eq!(made["forge"], reported, "{made}");
+    // Blue's cache is not a change of the clone.
+    let status = std::process::Command::new("git")
+        .current_dir(&dir)
+        .args(["status", "--porcelain"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "");
+}

@@ -71,13 +71,13 @@ impl GitHub {
             content: STANDARD.encode(content),
             branch: &opts.branch,
         };
-        let result = self
+        let answer = self
             .put(repo, &["contents"])
             .path(path)
             .json(&body)
-            .send()
-            .await;
-        match self.explained(repo, result).await {
+            .answer()
+            .await?;
+        match self.written_files(repo, answer, &[path]).await {
             Ok(answer) => Ok(answer.json::<Put>()?.commit),
             // Somebody was faster.
             Err(ForgeError::Conflict { status, .. }) => {
@@ -105,13 +105,13 @@ impl GitHub {
             sha: made.sha.0.as_str(),
             force: true,
         };
-        let result = self
+        let answer = self
             .patch(repo, &["git", "refs", "heads"])
             .path(&opts.branch)
             .json(&body)
-            .send()
-            .await;
-        self.explained(repo, result).await?;
+            .answer()
+            .await?;
+        self.written(repo, answer).await?;
         Ok(made)
     }
 }

@@ -79,7 +79,27 @@ impl GitHub {
         opts: &CommitOpts,
     ) -> Result<CommitOutcome> {
         check(opts)?;
-        let _turn = turns::take(self.rest.host(), repo, &opts.branch).await;
+        let place = (self.rest.host(), repo, opts.branch.as_str());
+        let user = self.rest.user_key();
+        turns::exclusively(
+            place,
+            user,
+            self.may_push(repo),
+            Box::pin(self.commit_locked(repo, opts)),
+        )
+        .await
+    }
+
+    /// Whether the caller may push, for the lock of a branch; believed for a minute
+    async fn may_push(&self, repo: &RepoId) -> Result<bool> {
+        let may = match self.recent.permissions(repo) {
+            Some(may) => Some(may),
+            None => self.read_repository(repo).await?.permissions,
+        };
+        Ok(may.is_some_and(|may| may.push))
+    }
+
+    async fn commit_locked(&self, repo: &RepoId, opts: &CommitOpts) -> Result<CommitOutcome> {
         // A branch that was not there a moment ago is not looked up: GitHub refuses to make it twice.
         let may_be_new = opts.base.is_some() && opts.expected_head.is_none();
         if may_be_new && self.recent.lacks_branch(repo, &opts.branch) {
@@ -244,12 +264,12 @@ impl GitHub {
             tree: tree.as_str(),
             parents: parents.iter().map(|p| p.as_str()).collect(),
         };
-        let result = self
+        let answer = self
             .post(repo, &["git", "commits"])
             .json(&body)
-            .send()
-            .await;
-        self.explained(repo, result).await?.json()
+            .answer()
+            .await?;
+        self.written(repo, answer).await?.json()
     }
 
     /// Let the branch show the new commit
@@ -296,12 +316,11 @@ impl GitHub {
 
     async fn why_not_moved(&self, repo: &RepoId, branch: &str, answer: Answer) -> ForgeError {
         let message = answer.message_or_reason();
-        let lower = message.to_lowercase();
         match answer.status.as_u16() {
             409 => self.moved(repo, branch).await.answered(409),
-            422 if lower.contains("fast forward")
-                || lower.contains("fast-forward")
-                || lower.contains("does not exist") =>
+            422 if answer.says("fast forward")
+                || answer.says("fast-forward")
+                || answer.says("does not exist") =>
             {
                 self.moved(repo, branch).await.answered(422)
             }

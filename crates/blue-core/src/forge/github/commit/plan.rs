@@ -87,7 +87,10 @@ impl Plan {
             let mode = current.map_or(PLAIN, |(_, mode)| mode);
             self.step(path, mode, Source::Bytes(content.to_vec()));
         }
-        self.wrote(path, sha);
+        let replaced = current
+            .map(|(present, _)| present)
+            .filter(|now| **now != sha);
+        self.wrote(path, sha, replaced.cloned());
         Ok(())
     }
 
@@ -140,7 +143,7 @@ impl Plan {
             None => (Source::Blob(sha.clone()), sha.clone()),
         };
         self.step(to, mode, source);
-        self.wrote(to, sha);
+        self.wrote(to, sha, None);
         Ok(())
     }
 
@@ -152,10 +155,11 @@ impl Plan {
         });
     }
 
-    fn wrote(&mut self, path: &str, sha: Sha) {
+    fn wrote(&mut self, path: &str, sha: Sha, replaced: Option<Sha>) {
         self.written.push(WrittenFile {
             path: path.to_owned(),
             sha,
+            replaced,
         });
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, Source};
 use crate::forge::{
-    ForgeError, Result,
-    github::{GitHub, wire},
+    Result,
+    github::{GitHub, contents::too_many_entries, wire},
     model::{Entry, EntryKind, RepoId, Sha},
 };
 
@@ -119,10 +119,7 @@ impl GitHub {
                         .await?
                         .json()?;
                     if tree.truncated {
-                        return Err(ForgeError::Unsupported {
-                            message: format!("`{dir}` has more entries than GitHub tells"),
-                            status: None,
-                        });
+                        return Err(too_many_entries(&dir));
                     }
                     Ok((dir, tree))
                 })
@@ -178,8 +175,13 @@ impl GitHub {
             base_tree: base.map(Sha::as_str),
             tree,
         };
-        let result = self.post(repo, &["git", "trees"]).json(&body).send().await;
-        let made = self.explained(repo, result).await?;
+        let answer = self
+            .post(repo, &["git", "trees"])
+            .json(&body)
+            .answer()
+            .await?;
+        let paths: Vec<&str> = plan.steps().iter().map(|step| step.path.as_str()).collect();
+        let made = self.written_files(repo, answer, &paths).await?;
         Ok(made.json::<wire::Pointer>()?.sha.0)
     }
 
@@ -188,8 +190,12 @@ impl GitHub {
             content: STANDARD.encode(bytes),
             encoding: "base64",
         };
-        let result = self.post(repo, &["git", "blobs"]).json(&body).send().await;
-        let made = self.explained(repo, result).await?;
+        let answer = self
+            .post(repo, &["git", "blobs"])
+            .json(&body)
+            .answer()
+            .await?;
+        let made = self.written(repo, answer).await?;
         Ok(made.json::<wire::Pointer>()?.sha.0)
     }
 }

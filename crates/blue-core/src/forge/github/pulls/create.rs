@@ -56,7 +56,7 @@ impl GitHub {
         if answer.status.as_u16() == 422 {
             return Err(self.why_no_pr(opts, head, answer).await);
         }
-        let made = self.explained(repo, answer.ok()).await?;
+        let made = self.written(repo, answer).await?;
         Ok(made.json::<WirePull>()?.into())
     }
 
@@ -76,7 +76,7 @@ impl GitHub {
 
     async fn why_no_pr(&self, opts: &CreatePrOpts, head: &str, answer: Answer) -> ForgeError {
         let message = answer.message_or_reason();
-        if message.contains("already exists") {
+        if answer.says("already exists") {
             let twin = self.find_open_pr(&opts.repo, head, &opts.base).await;
             let number = match twin {
                 Ok(Some(twin)) => format!(" (#{})", twin.number),
@@ -88,7 +88,7 @@ impl GitHub {
                 status: Some(422),
             };
         }
-        if message.contains("No commits between") {
+        if answer.says("no commits between") {
             return ForgeError::Invalid {
                 message: format!(
                     "nothing to merge: `{head}` has no commits that `{}` does not have",
@@ -98,10 +98,10 @@ impl GitHub {
             };
         }
         let named = ["PullRequest head invalid", "PullRequest base invalid"];
-        if named.iter().any(|words| message.contains(words)) {
+        if named.iter().any(|words| answer.says(words)) {
             return self.missing_branch(&opts.repo, head, &opts.base).await;
         }
-        if opts.draft && message.to_lowercase().contains("draft") {
+        if opts.draft && answer.says("draft") {
             return ForgeError::Unsupported {
                 message,
                 status: Some(422),

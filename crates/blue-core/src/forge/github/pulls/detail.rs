@@ -66,6 +66,10 @@ impl GitHub {
         loop {
             let told = told_by(&pr);
             if told != Mergeability::Checking || Instant::now() + pause > end {
+                let told = match told {
+                    Mergeability::Checking if pr.draft => Mergeability::Draft,
+                    told => told,
+                };
                 return Ok((told, pr));
             }
             tokio::time::sleep(pause).await;
@@ -101,25 +105,28 @@ impl WirePull {
             PrState::Open => {}
         }
         match self.mergeable {
-            _ if self.draft => Mergeability::Draft,
-            _ if self.changed_files == Some(0) => Mergeability::Empty,
-            Some(true) => Mergeability::Clean,
             Some(false) => Mergeability::Conflict,
+            _ if self.draft => Mergeability::Draft,
             None => Mergeability::Checking,
+            Some(true) if self.commits == Some(0) => Mergeability::Empty,
+            Some(true) => Mergeability::Clean,
         }
     }
 }
 
 /// What one look tells
+///
+/// A draft may conflict, and that is known only once GitHub has computed it. Commits without a change
+/// merge; right after the creation no file is listed because none is computed yet.
 fn told_by(pr: &PullRequest) -> Mergeability {
     match (pr.state, pr.mergeable) {
         (PrState::Merged, _) => Mergeability::Merged,
         (PrState::Closed, _) => Mergeability::Closed,
-        _ if pr.draft => Mergeability::Draft,
-        _ if pr.changed_files == Some(0) => Mergeability::Empty,
-        (_, Mergeable::Yes) => Mergeability::Clean,
         (_, Mergeable::No) => Mergeability::Conflict,
         (_, Mergeable::Unknown) => Mergeability::Checking,
+        (_, Mergeable::Yes) if pr.draft => Mergeability::Draft,
+        (_, Mergeable::Yes) if pr.commits == Some(0) => Mergeability::Empty,
+        (_, Mergeable::Yes) => Mergeability::Clean,
     }
 }
 
@@ -132,14 +139,18 @@ fn review(row: WireReview, pr: &PullRequest) -> Review {
         _ => ReviewState::Pending,
     };
     let commit = row.commit_id.map(|c| c.0);
+    // Only reviewers who may write count, and GitHub tells no more of that than this word. A member of
+    // an organization who hides the membership is shown as a contributor.
+    let official = match row.author_association.as_deref() {
+        _ if state == ReviewState::Pending => Some(false),
+        Some("OWNER" | "MEMBER" | "COLLABORATOR") => Some(true),
+        None | Some("CONTRIBUTOR") => None,
+        Some(_) => Some(false),
+    };
     Review {
         author: wire::login(row.user),
         state,
-        // Only those who may write count; of the rest GitHub tells no more than this.
-        official: match row.author_association.as_deref() {
-            None | Some("OWNER" | "MEMBER" | "COLLABORATOR") => None,
-            Some(_) => Some(false),
-        },
+        official,
         stale: commit.is_some() && commit != pr.head.sha,
         commit,
         submitted: row.submitted_at,

@@ -12,8 +12,15 @@ use crate::forge::{
     rest::Answer,
 };
 
-/// Before another try
-const PAUSE: Duration = Duration::from_millis(400);
+/// Before the second try of a merge; doubled before each further one, so that a refusal that stays
+/// is asked for about five times in ten seconds
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_RETRY_PAUSE: Duration = Duration::from_secs(4);
+/// How long a merge may take effect after its answer was lost
+const LATE_MERGE_TIME: Duration = Duration::from_secs(3);
+
+/// Words of a 409 for a pinned head that is not the present one
+const HEAD_MOVED: &str = "head branch was modified";
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
@@ -52,10 +59,12 @@ impl GitHub {
             refuse(&found, opts)?;
             pull = Some(found);
         }
+        let mut pause = FIRST_RETRY_PAUSE;
         loop {
+            let head = merged_head(opts, pull.as_ref());
             let body = Body {
                 merge_method: method,
-                sha: opts.head_sha.as_ref().map(Sha::as_str),
+                sha: head.as_ref().map(Sha::as_str),
                 commit_title: opts.title.as_deref(),
                 commit_message: opts.message.as_deref(),
             };
@@ -77,42 +86,75 @@ impl GitHub {
                     self.recent.saw_merge(repo, number, pin);
                 }
                 return Ok(match pull {
-                    Some(pull) => self.merged(repo, pull, sha, opts).await,
+                    Some(pull) => self.merged(repo, pull, sha, head, opts).await,
                     None => MergeOutcome::Merged {
                         sha,
                         already: false,
                         branch_deleted: false,
+                        branch_moved: false,
                         own_branch: seen.and_then(|open| open.own_branch),
                     },
                 });
             }
+            let result = match result {
+                Ok(answer) => Ok(answer),
+                Err(lost @ ForgeError::NoAnswer { .. }) => Err(lost),
+                // It did not reach the forge.
+                Err(error) => return Err(error),
+            };
+            let is_unsure = result
+                .as_ref()
+                .map_or(true, |answer| answer.status.is_server_error());
             // Whatever was said, the pull request itself knows whether it happened.
-            let now = match self.known_pull(repo, number, end).await {
+            let now = match self.pull_after(repo, number, end, is_unsure).await {
                 Ok(now) => now,
                 Err(error) => return Err(result.err().unwrap_or(error)),
             };
             if now.is_merged() {
-                // A clear "no" without a look before it: somebody else was faster.
-                if pull.is_none()
-                    && matches!(&result, Ok(answer) if answer.status.is_client_error())
-                {
+                // A clear "no" to this call: another client was faster.
+                if !is_unsure {
                     return Ok(self.already(repo, now, opts).await);
                 }
                 let sha = now.merge_commit_sha.clone().map(|s| s.0);
-                return Ok(self.merged(repo, now, sha, opts).await);
+                return Ok(self.merged(repo, now, sha, head, opts).await);
             }
             let answer = result?;
             let status = answer.status.as_u16();
             if pull.is_none() {
                 refuse(&now, opts).map_err(|error| error.answered(status))?;
             }
-            let again = is_worth_another_try(&answer, &now) && Instant::now() < end;
-            if !again {
+            let in_time = Instant::now() + pause < end;
+            if !in_time || !is_worth_another_try(&answer, &now, opts) {
                 return Err(self.why_not_merged(repo, answer, &now).await);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_RETRY_PAUSE);
             refuse(&now, opts)?;
             pull = Some(now);
+        }
+    }
+
+    /// Returns the pull request after a merge that was not answered with success
+    ///
+    /// Where the merge may still be running it is looked at until it is merged or the time for that
+    /// is over; else until GitHub knows whether it merges.
+    async fn pull_after(
+        &self,
+        repo: &RepoId,
+        number: u64,
+        end: Instant,
+        is_unsure: bool,
+    ) -> Result<WirePull> {
+        if !is_unsure {
+            return self.known_pull(repo, number, end).await;
+        }
+        let end = end.min(Instant::now() + LATE_MERGE_TIME);
+        loop {
+            let pull = self.wire_pull(repo, number).await?;
+            if pull.is_merged() || Instant::now() + FIRST_RETRY_PAUSE > end {
+                return Ok(pull);
+            }
+            tokio::time::sleep(FIRST_RETRY_PAUSE).await;
         }
     }
 
@@ -122,6 +164,7 @@ impl GitHub {
         MergeOutcome::Merged {
             own_branch: pull.own_branch(repo),
             branch_deleted: opts.delete_branch && self.head_is_gone(&pull).await,
+            branch_moved: false,
             sha: pull.merge_sha,
             already: true,
         }
@@ -133,29 +176,42 @@ impl GitHub {
         repo: &RepoId,
         pull: WirePull,
         sha: Option<Sha>,
+        merged: Option<Sha>,
         opts: &MergeOpts,
     ) -> MergeOutcome {
         let pull = PullRequest::from(pull);
         let own_branch = pull.own_branch(repo);
-        let head = pull.head;
-        let branch_deleted = match head.repo {
-            Some(repo) if opts.delete_branch => {
-                match self.remove_branch(&repo, &head.branch).await {
-                    // Gone already: the repository may delete head branches by itself.
-                    Ok(()) | Err(ForgeError::NotFound { .. }) => true,
-                    Err(error) => {
-                        tracing::warn!(%error, branch = head.branch, "merged, but the branch stays");
-                        false
-                    }
-                }
+        let left = match (pull.head.repo, merged) {
+            (Some(home), Some(merged)) if opts.delete_branch => {
+                self.delete_merged(&home, &pull.head.branch, &merged).await
             }
-            _ => false,
+            _ => BranchLeft::Stays,
         };
         MergeOutcome::Merged {
             sha,
             already: false,
-            branch_deleted,
-            own_branch,
+            branch_deleted: left == BranchLeft::Gone,
+            branch_moved: left == BranchLeft::Moved,
+            own_branch: own_branch.filter(|_| left != BranchLeft::Moved),
+        }
+    }
+
+    /// Deletes a head branch if it is still at the commit that was merged: a push after the merge
+    /// would be lost with it
+    async fn delete_merged(&self, repo: &RepoId, branch: &str, merged: &Sha) -> BranchLeft {
+        let removed = match self.branch_tip(repo, branch).await {
+            // The repository may delete head branches by itself.
+            Ok(Tip::Missing | Tip::EmptyRepository) => return BranchLeft::Gone,
+            Ok(Tip::At(tip)) if tip != *merged => return BranchLeft::Moved,
+            Ok(Tip::At(_)) => self.remove_branch(repo, branch).await,
+            Err(error) => Err(error),
+        };
+        match removed {
+            Ok(()) | Err(ForgeError::NotFound { .. }) => BranchLeft::Gone,
+            Err(error) => {
+                tracing::warn!(%error, branch, "merged, but the branch stays");
+                BranchLeft::Stays
+            }
         }
     }
 
@@ -171,13 +227,13 @@ impl GitHub {
 
     async fn why_not_merged(&self, repo: &RepoId, answer: Answer, pull: &WirePull) -> ForgeError {
         let message = answer.message_or_reason();
-        let lower = message.to_lowercase();
         match answer.status.as_u16() {
-            405 if lower.contains("not mergeable") => {
+            405 if answer.says("not mergeable") => {
                 let reason = match pull.mergeability() {
                     Mergeability::Conflict => MergeBlock::Conflict,
                     Mergeability::Checking => MergeBlock::Checking,
-                    _ => block::of_words(&message),
+                    Mergeability::Empty => MergeBlock::Empty,
+                    _ => block::of_words(&answer.unmasked()),
                 };
                 ForgeError::NotMergeable {
                     reason,
@@ -185,23 +241,23 @@ impl GitHub {
                     status: Some(answer.status.as_u16()),
                 }
             }
-            405 if lower.contains("base branch was modified") => ForgeError::NotMergeable {
+            405 if says_busy(&answer) => ForgeError::NotMergeable {
                 reason: MergeBlock::Checking,
                 message,
                 status: Some(answer.status.as_u16()),
             },
             405 => ForgeError::NotMergeable {
-                reason: block::of_words(&message),
+                reason: block::of_words(&answer.unmasked()),
                 message,
                 status: Some(answer.status.as_u16()),
             },
-            409 if lower.contains("conflict") => ForgeError::NotMergeable {
+            409 if answer.says("conflict") => ForgeError::NotMergeable {
                 reason: MergeBlock::Conflict,
                 message,
                 status: Some(answer.status.as_u16()),
             },
             409 => ForgeError::Conflict {
-                kind: if lower.contains("head branch was modified") {
+                kind: if answer.says(HEAD_MOVED) {
                     ConflictKind::HeadMoved {
                         current: Some(pull.head.sha.0.clone()),
                     }
@@ -268,16 +324,43 @@ fn refuse(pull: &WirePull, opts: &MergeOpts) -> Result<()> {
     }
     match pull.mergeability() {
         Mergeability::Closed => blocked(MergeBlock::Closed, "is closed"),
-        Mergeability::Draft => blocked(MergeBlock::Draft, "is a draft"),
-        Mergeability::Empty => blocked(MergeBlock::Empty, "changes nothing"),
+        _ if pull.draft => blocked(MergeBlock::Draft, "is a draft"),
+        Mergeability::Empty => blocked(MergeBlock::Empty, "has no commits"),
         _ => Ok(()),
     }
 }
 
-/// The base moved, or it was still being computed and now merges
-fn is_worth_another_try(answer: &Answer, pull: &WirePull) -> bool {
-    let message = answer.message().to_lowercase();
-    answer.status.as_u16() == 405
-        && (message.contains("base branch was modified")
-            || (message.contains("not mergeable") && pull.mergeability() == Mergeability::Clean))
+/// What became of the head branch of a merged pull request
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BranchLeft {
+    Gone,
+    /// It has commits that were not merged
+    Moved,
+    Stays,
+}
+
+/// The commit to merge: the one that the caller names, or, where its branch is deleted afterwards,
+/// the one that was looked at, so that it is known what was merged
+fn merged_head(opts: &MergeOpts, pull: Option<&WirePull>) -> Option<Sha> {
+    let seen = pull.filter(|_| opts.delete_branch);
+    let seen = seen.map(|pull| pull.head.sha.0.clone());
+    opts.head_sha.clone().or(seen)
+}
+
+/// GitHub cannot merge at this very moment
+fn says_busy(answer: &Answer) -> bool {
+    answer.says("base branch was modified") || answer.says("merge already in progress")
+}
+
+/// Whether the same merge may be accepted in a moment: the base moved, another merge runs, it was
+/// still being computed and now merges, or a head that the caller did not name has moved
+fn is_worth_another_try(answer: &Answer, pull: &WirePull, opts: &MergeOpts) -> bool {
+    match answer.status.as_u16() {
+        405 => {
+            says_busy(answer)
+                || (answer.says("not mergeable") && pull.mergeability() == Mergeability::Clean)
+        }
+        409 => answer.says(HEAD_MOVED) && opts.head_sha.is_none(),
+        _ => false,
+    }
 }

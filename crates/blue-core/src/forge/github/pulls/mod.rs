@@ -34,6 +34,8 @@ pub(super) struct WirePull {
     mergeable_state: Option<String>,
     merge_commit_sha: Option<wire::Oid>,
     changed_files: Option<u64>,
+    /// Missing in lists
+    commits: Option<u64>,
     head: WireSide,
     base: WireSide,
     user: Option<wire::User>,
@@ -109,6 +111,7 @@ impl From<WirePull> for PullRequest {
             Some("blocked") => Ruling::Blocked,
             _ => Ruling::Unknown,
         };
+        let styles = row.base.repo.as_ref().and_then(|repo| repo.styles.told());
         let archived = row.base.repo.as_ref().is_some_and(|repo| repo.archived);
         // Before the merge it is the commit of a trial.
         let merge_sha = row.merge_commit_sha.filter(|_| state == PrState::Merged);
@@ -121,12 +124,15 @@ impl From<WirePull> for PullRequest {
             head: row.head.into_model(),
             base: row.base.into_model(),
             mergeable,
-            quiet_since: None,
+            server_time: None,
+            last_push: None,
             merge_base: None,
             ruling,
             archived,
             merge_sha: merge_sha.map(|s| s.0),
             changed_files: row.changed_files,
+            commits: row.commits,
+            styles,
             author: wire::login(row.user),
             created: row.created_at,
             updated: row.updated_at,

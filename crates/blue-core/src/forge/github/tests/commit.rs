@@ -300,7 +300,7 @@ async fn a_branch_is_made_from_its_base() {
     );
 
     wanted.base = None;
-    let full = json!({"name": "r", "owner": {"login": "o"}, "size": 9});
+    let full = json!({"name": "r", "owner": {"login": "o"}, "size": 9, "default_branch": "main"});
     fake.json("GET /repos/o/r", &full);
     let error = commit(&fake, &wanted).await.unwrap_err();
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");

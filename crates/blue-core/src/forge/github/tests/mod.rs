@@ -9,9 +9,11 @@ mod open;
 mod overview;
 mod protect;
 mod read;
+mod refused;
 mod runs;
 mod server;
 mod tags;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -39,9 +41,14 @@ fn repo() -> RepoId {
 }
 
 fn github(fake: &Fake) -> GitHub {
+    github_of(fake, "hunter2", Vec::new())
+}
+
+fn github_of(fake: &Fake, token: &str, private_hosts: Vec<Host>) -> GitHub {
     let host = Host::parse(&fake.addr.to_string()).unwrap();
     let config = HttpConfig {
         backoff: Duration::from_millis(1),
+        private_hosts,
         ..HttpConfig::default()
     };
     let endpoint = Endpoint {
@@ -51,9 +58,14 @@ fn github(fake: &Fake) -> GitHub {
     let credential = Credential {
         host,
         scheme: AuthScheme::Bearer,
-        token: Secret::new("hunter2"),
+        token: Secret::new(token),
     };
     GitHub::new(Arc::new(Http::new(config)), endpoint, Some(credential))
+}
+
+/// The same with a token that is a part of many words
+fn github_with_token(fake: &Fake, token: &str) -> GitHub {
+    github_of(fake, token, Vec::new())
 }
 
 /// A pull request as `GET /pulls/{n}` gives it, with changes

@@ -51,6 +51,9 @@ async fn all_three_sources_are_one() {
         Protection {
             protected: true,
             required_approvals: 2,
+            check_apps: [("ci".to_owned(), 1)].into(),
+            binds_admins: Some(false),
+            rulesets: vec![1],
             requires_pr: true,
             push_whitelist: Some(vec![
                 "mona".to_owned(),

@@ -15,6 +15,13 @@ fn file(content: &[u8]) -> Value {
 }
 
 const CONTENT: &str = "GET /repos/o/r/contents/d/a%20b.txt";
+const FOLDER: &str = "GET /repos/o/r/contents/d";
+
+/// The folder of the file, which is no link
+fn folder() -> Value {
+    let row = json!({"type": "file", "name": "a b.txt", "path": "d/a b.txt", "sha": B, "size": 5});
+    json!({"type": "dir", "path": "d", "sha": C, "entries": [row]})
+}
 
 #[tokio::test]
 async fn a_branch_is_resolved_first_and_read_by_its_commit() {
@@ -24,6 +31,7 @@ async fn a_branch_is_resolved_first_and_read_by_its_commit() {
         &git_ref("refs/heads/a/b", "commit", B),
     );
     fake.json(&format!("{CONTENT}?ref={B}"), &file(b"hello"));
+    fake.json(&format!("{FOLDER}?ref={B}"), &folder());
     let found = github(&fake)
         .read_file(&repo(), "d/a b.txt", Some("a/b"), 100)
         .await
@@ -81,6 +89,7 @@ async fn a_file_over_a_megabyte_is_read_raw() {
         CONTENT,
         [json_reply(200, &found), reply(200, bytes.clone())],
     );
+    fake.json(FOLDER, &folder());
     let forge = github(&fake);
     let read = forge
         .read_file(&repo(), "d/a b.txt", None, 3_000_000)
@@ -91,7 +100,7 @@ async fn a_file_over_a_megabyte_is_read_raw() {
     assert!(fake.seen().iter().any(raw));
 
     let fake = Fake::start().await;
-    fake.json(CONTENT, &found);
+    fake.json(CONTENT, &found).json(FOLDER, &folder());
     let error = github(&fake)
         .read_file(&repo(), "d/a b.txt", None, 1000)
         .await
@@ -118,6 +127,7 @@ async fn empty_files_links_and_submodules() {
         CONTENT,
         [&empty, &link, &module, &dir].map(|v| json_reply(200, v)),
     );
+    fake.json(FOLDER, &folder());
     let forge = github(&fake);
     let read = async || forge.read_file(&repo(), "d/a b.txt", None, 100).await;
     assert!(read().await.unwrap().content.is_empty());
@@ -256,4 +266,56 @@ async fn what_is_missing_is_the_thing_or_all_of_the_repository() {
     forge.repository(&repo()).await.unwrap();
     forge.get_pr(&repo(), 7).await.unwrap_err();
     assert_eq!(fake.calls().len(), 2, "{:?}", fake.calls());
+}
+
+#[tokio::test]
+async fn a_path_in_a_directory_that_cannot_be_listed_is_not_taken_for_a_file() {
+    let entry = |path: &str, mode: &str, id: &str| json!({"path": path, "mode": mode, "type": "blob", "sha": id, "size": 1});
+    let root = "GET /repos/o/r/git/trees/HEAD";
+    let mut target = file(b"the target");
+    target["path"] = "link".into();
+    let read = async |listing: Reply| {
+        let fake = Fake::start().await;
+        fake.json("GET /repos/o/r/contents/link", &target);
+        fake.on(&format!("GET /repos/o/r/git/blobs/{C}"), [reply(200, "a")]);
+        fake.on(root, [listing]);
+        github(&fake).read_file(&repo(), "link", None, 100).await
+    };
+    let cut = |rows: Value| json_reply(200, &json!({"sha": A, "tree": rows, "truncated": true}));
+    // Listed all the same.
+    let link = read(cut(json!([entry("link", "120000", C)])))
+        .await
+        .unwrap();
+    assert_eq!((link.kind, link.sha), (EntryKind::Symlink, sha(C)));
+    let plain = read(cut(json!([entry("link", "100644", B)])))
+        .await
+        .unwrap();
+    assert_eq!(plain.kind, EntryKind::File);
+    // It may be one of those that are not listed.
+    let error = read(cut(json!([entry("a", "100644", B)])))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the root directory has more entries than GitHub lists, so that `link` may be a symlink"
+    );
+    let error = read(message(500, "boom")).await.unwrap_err();
+    assert!(
+        matches!(error, ForgeError::Unexpected { status: 500, .. }),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_truncated_root_directory_has_a_name() {
+    let fake = Fake::start().await;
+    fake.json(
+        "GET /repos/o/r/git/trees/HEAD",
+        &json!({"sha": A, "tree": [], "truncated": true}),
+    );
+    let error = github(&fake).list_dir(&repo(), "", None).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the root directory has more entries than GitHub lists"
+    );
 }

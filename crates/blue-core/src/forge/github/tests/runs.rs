@@ -10,7 +10,15 @@ async fn a_log_on_another_server_is_fetched_without_the_token_and_cut() {
     store.on("GET /logs/5", [reply(200, lines.concat())]);
     let to = format!("http://{}/logs/5?sig=secret", store.addr);
     fake.on(LOGS, [reply(302, "").with("location", &to)]);
-    let log = github(&fake).job_log(&repo(), 5, 20).await.unwrap();
+    let refused = github(&fake).job_log(&repo(), 5, 20).await.unwrap_err();
+    assert!(
+        matches!(refused, ForgeError::Unexpected { .. }),
+        "{refused:?}"
+    );
+    assert!(store.seen().is_empty());
+    let allowed = vec![Host::parse(&store.addr.to_string()).unwrap()];
+    let forge = github_of(&fake, "hunter2", allowed);
+    let log = forge.job_log(&repo(), 5, 20).await.unwrap();
     assert_eq!(
         (log.text.as_str(), log.cut),
         ("line 9998\nline 9999\n", true)
@@ -29,6 +37,25 @@ async fn a_log_that_is_gone_or_at_an_odd_place_is_refused() {
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
     let error = forge.job_log(&repo(), 5, 20).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unexpected { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_log_at_a_private_address_is_not_fetched() {
+    let fake = Fake::start().await;
+    let forge = github(&fake);
+    for to in [
+        "https://169.254.169.254/latest/meta-data",
+        "https://localhost:1/log",
+    ] {
+        fake.on(LOGS, [reply(302, "").with("location", to)]);
+        let error = forge.job_log(&repo(), 5, 20).await.unwrap_err();
+        assert!(matches!(error, ForgeError::NotPublic { .. }), "{error:?}");
+    }
+    // The forge's own server may be on a private network.
+    fake.on(LOGS, [reply(302, "").with("location", "/api/v3/_logs/5")]);
+    fake.on("GET /_logs/5", [reply(200, "line\n")]);
+    let log = forge.job_log(&repo(), 5, 20).await.unwrap();
+    assert_eq!(log.text, "line\n");
 }
 
 #[tokio::test]

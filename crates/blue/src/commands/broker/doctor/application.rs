@@ -45,6 +45,11 @@ async fn known(http: &Http, config: &Config) -> Result<(), Check> {
         let found = format!("the forge could not say (status {status})");
         return Err(Check::failed(NAME, found, "see that the forge runs"));
     }
+    // Forgejo 7 asks a user for introspection, and not an application: its token endpoint judges
+    // the secret before the code.
+    if takes_secret(http, config).await {
+        return Ok(());
+    }
     Err(Check::failed(
         NAME,
         format!("the forge does not take the client id and secret (status {status})"),
@@ -52,8 +57,26 @@ async fn known(http: &Http, config: &Config) -> Result<(), Check> {
     ))
 }
 
-/// A code that nobody was given: the forge looks at the redirect URI before it looks at that
+/// Whether the token endpoint objects to something else than the client id and its secret
+async fn takes_secret(http: &Http, config: &Config) -> bool {
+    let Ok(answer) = with_unknown_code(http, config).await else {
+        return false;
+    };
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    matches!(
+        said["error_description"].as_str(),
+        Some("client is not authorized" | "unexpected redirect URI")
+    )
+}
+
 async fn redirect_uri(http: &Http, config: &Config) -> Check {
+    let redirect = config.public_url.at("/oauth/callback");
+    judge(&redirect, with_unknown_code(http, config).await)
+}
+
+/// Exchanges a code that was never issued: the forge looks at the client and its secret first, then
+/// at the redirect URI, then at the code
+async fn with_unknown_code(http: &Http, config: &Config) -> Result<Response, String> {
     let redirect = config.public_url.at("/oauth/callback");
     let body = Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
@@ -64,7 +87,7 @@ async fn redirect_uri(http: &Http, config: &Config) -> Check {
         .finish();
     let url = config.forge.at("login/oauth/access_token");
     let request = post(url, "application/x-www-form-urlencoded", body);
-    judge(&redirect, send(http, request).await)
+    send(http, request).await
 }
 
 fn judge(redirect: &str, answer: Result<Response, String>) -> Check {

@@ -101,6 +101,7 @@ pub(super) async fn run(cx: &Cx, config: &Config, _: Args) -> Result<(), Stop> {
     checks.push(public_url(&http, config).await);
     let (database, needed) = own::database(config).await;
     checks.push(database);
+    checks.extend(own::database_tls(config));
     checks.push(own::key_file(config, &needed));
     checks.extend(own::secrets(config));
     let ok = checks.iter().all(|check| check.state != State::Failed);

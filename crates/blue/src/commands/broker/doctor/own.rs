@@ -35,12 +35,28 @@ pub(super) async fn database(config: &Config) -> (Check, Vec<String>) {
     (check, keys)
 }
 
-async fn rows(config: &Config) -> Result<(usize, Vec<String>), AdminError> {
+/// Whether the way to a database on another machine is verified, also if it does not answer
+pub(super) fn database_tls(config: &Config) -> Option<Check> {
+    let mode = config.database.weak_sslmode()?;
+    let what = match mode {
+        "verify-ca" => "does not check the name of the server",
+        "require" => "does not check who the server is",
+        _ => "may go over the network in plain text, and does not check who the server is",
+    };
+    Some(Check::warning(
+        "Database TLS",
+        format!("the connection has `sslmode={mode}`: it {what}"),
+        "write `sslmode=verify-full` into the address of the database, or leave it out, which \
+         means the same; `sslrootcert` names an authority of your own",
+    ))
+}
+
+async fn rows(config: &Config) -> Result<(u64, Vec<String>), AdminError> {
     let admin = admin::open_plain(config).await?;
-    let clients = admin.clients().await;
+    let clients = admin.count_clients().await;
     let keys = admin.keys_in_use().await;
     admin.close().await;
-    Ok((clients?.len(), keys?))
+    Ok((clients?, keys?))
 }
 
 fn unusable(name: &'static str, database: &Database, error: AdminError) -> Check {
@@ -55,7 +71,9 @@ fn unusable(name: &'static str, database: &Database, error: AdminError) -> Check
         AdminError::Newer { .. } => (true, "a newer program was here: use that one"),
         _ if matches!(database, Database::Postgres(_)) => (
             true,
-            "see that `db` is right, that the database runs, and that it lets this account in",
+            "see that `db` is right, that the database runs, that it lets this account in, and \
+             that it has a certificate for its name: without `sslmode` a database on another \
+             machine must show one",
         ),
         _ => (
             true,
@@ -141,5 +159,53 @@ pub(super) fn key_file(config: &Config, needed: &[String]) -> Check {
             format!("chmod 600 {shown}"),
         ),
         None => Check::ok(NAME, format!("`{shown}`, for its owner only")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blue_broker::config::Given;
+
+    use super::super::State;
+    use super::*;
+
+    fn config(database: &str) -> Config {
+        let vars = [
+            ("PUBLIC_URL", "https://broker.example.org"),
+            ("FORGE_URL", "https://forge.example.org"),
+            ("CLIENT_ID", "c"),
+            ("CLIENT_SECRET", "s"),
+            ("DB", database),
+        ];
+        let given = Given {
+            vars: vars
+                .map(|(name, value)| (format!("BLUE_BROKER_{name}"), value.to_owned()))
+                .to_vec(),
+            ..Given::default()
+        };
+        Config::read(&given, std::path::Path::new("data")).unwrap()
+    }
+
+    #[test]
+    fn a_weak_sslmode_of_a_remote_database_is_a_warning() {
+        let check = |database: &str| database_tls(&config(database));
+        for fine in [
+            "postgres://db.example.org/blue",
+            "postgres://db.example.org/blue?sslmode=verify-full",
+            "postgres://127.0.0.1/blue?sslmode=disable",
+            "sqlite:/tmp/broker.db",
+        ] {
+            assert!(check(fine).is_none(), "{fine}");
+        }
+        for mode in ["disable", "prefer", "require", "verify-ca"] {
+            let url = format!("postgres://blue:hunter2@db.example.org/blue?sslmode={mode}");
+            let found = check(&url).unwrap();
+            assert_eq!(found.state, State::Warning);
+            assert!(
+                found.found.contains(&format!("sslmode={mode}")),
+                "{found:?}"
+            );
+            assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
+        }
     }
 }

@@ -1,13 +1,21 @@
 //! Streamable HTTP: one address for clients of both eras, and no sessions
 
+mod body;
 mod guard;
 mod running;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, extract::Request, response::Response, routing::any};
+use axum::{
+    Router,
+    body::{Body, HttpBody as _},
+    extract::Request,
+    response::Response,
+    routing::any,
+};
+use blue_core::load::{Busy, UserLoad};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, combinators::BoxBody};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use rmcp::{
     ErrorData, ServerHandler,
     model::{ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage},
@@ -22,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use guard::Guard;
 use running::Register;
 pub(crate) use running::Running;
+
+use body::BodyError;
 
 use super::{
     VERSIONS,
@@ -42,6 +52,8 @@ const REMOVED: &[&str] = &[
     "resources/subscribe",
     "resources/unsubscribe",
 ];
+/// When a request that was refused for its number may come again
+const RETRY_AFTER_SECS: &str = "2";
 /// How long a message may take to arrive
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -137,23 +149,32 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
             parts.headers.remove(header::CONTENT_TYPE);
             return self.pass_on(parts, Bytes::new()).await;
         }
-        let read = axum::body::to_bytes(body, super::MAX_MESSAGE);
-        let body = match tokio::time::timeout(PATIENCE, read).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(error)) => return broken(&error),
+        let user = parts.extensions.get::<UserLoad>().cloned();
+        let open = match user.as_ref().map(UserLoad::request).transpose() {
+            Ok(open) => open,
+            Err(busy) => return too_many(busy),
+        };
+        let read = body::read(body, user.as_ref());
+        let message = match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Ok(message)) => message,
+            Ok(Err(error)) => return unread(&error),
             Err(_) => return respond(StatusCode::REQUEST_TIMEOUT, Body::empty()),
         };
-        match wire::read(&body) {
-            Err(error) => refuse(StatusCode::BAD_REQUEST, &error),
-            Ok(Incoming::One(value)) => {
-                let body = match body.strip_prefix(wire::BOM) {
-                    Some(bare) => body.slice_ref(bare),
-                    None => body,
+        let parsed = body::parse(&message.bytes, user.as_ref(), &mut parts).await;
+        let answer = match parsed {
+            Err(busy) => return too_many(busy),
+            Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error),
+            Ok(Ok(Incoming::One(value))) => {
+                let bytes = message.bytes.clone();
+                let bytes = match bytes.strip_prefix(wire::BOM) {
+                    Some(bare) => bytes.slice_ref(bare),
+                    None => bytes,
                 };
-                self.one(parts, value, body).await
+                self.one(parts, value, bytes).await
             }
-            Ok(Incoming::Batch(items)) => self.batch(parts, items).await,
-        }
+            Ok(Ok(Incoming::Batch(items))) => self.batch(parts, items).await,
+        };
+        keep_with(answer, (open, message))
     }
 
     async fn one(&self, mut parts: Parts, value: Value, body: Bytes) -> Response {
@@ -326,15 +347,42 @@ fn not_served(headers: &HeaderMap, message: &Value) -> Option<(StatusCode, Error
     })
 }
 
-/// The answer to a body that cannot be read to its end
-fn broken(error: &axum::Error) -> Response {
-    let limit = std::error::Error::source(error).and_then(|e| e.downcast_ref::<LengthLimitError>());
-    if limit.is_some() {
-        let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message));
+/// Keeps something until the answer is sent, or given up
+pub(crate) fn keep_with(answer: Response, kept: impl Send + 'static) -> Response {
+    // A whole answer is sent whatever becomes of the rest, and is not counted any more.
+    if answer.body().size_hint().exact().is_some() {
+        return answer;
     }
-    let error = wire::invalid(None, "the message ends before its end");
-    refuse(StatusCode::BAD_REQUEST, &error)
+    answer.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &kept;
+            frame
+        }))
+    })
+}
+
+/// The answer to a body that cannot be read to its end
+fn unread(error: &BodyError) -> Response {
+    match error {
+        BodyError::Busy(busy) => too_many(*busy),
+        BodyError::TooLarge => {
+            let message = format!("a message has more than {} bytes", super::MAX_MESSAGE);
+            refuse(StatusCode::PAYLOAD_TOO_LARGE, &wire::invalid(None, message))
+        }
+        BodyError::Broken => {
+            let error = wire::invalid(None, "the message ends before its end");
+            refuse(StatusCode::BAD_REQUEST, &error)
+        }
+    }
+}
+
+/// The answer to a request that is not looked at, since its user has too much open
+fn too_many(busy: Busy) -> Response {
+    let error = ErrorData::internal_error(format!("{busy}; send it again in a moment"), None);
+    let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, &Refusal::new(None, error));
+    let seconds = HeaderValue::from_static(RETRY_AFTER_SECS);
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
 }
 
 fn refuse(status: StatusCode, error: &Refusal) -> Response {

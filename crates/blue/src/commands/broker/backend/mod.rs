@@ -1,10 +1,13 @@
 //! The tools behind the broker: each caller works with their own forge token, and on that forge only
 
+mod running;
+
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use ::http::{HeaderValue, Request, header};
@@ -22,28 +25,31 @@ use blue_core::{
         open::{Ask, OpenError, Opened},
     },
     http::{self, AuthScheme, Credential, Http, HttpConfig},
+    load::{Load, LoadLimits},
     secret::Secret,
 };
 use blue_tools::{Cx, ErrorCode, Opener, ToolError, tools};
+use running::RunningGrants;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::mcp::{
     Choice, Server, Toolbox,
-    door::{
-        Leave,
-        http::{Door, Guard},
-    },
+    door::http::{Door, Guard, keep_with},
 };
 
-/// People whose forge is kept open, and grants whose calls can be ended; more start afresh
-const MOST: usize = 1000;
+/// How long the forge of a user without any running call is kept open
+///
+/// What it remembers of its server is not believed for longer. A grant that another process ends is
+/// not told here, so this is also the longest that a forge token outlives its last grant.
+const IDLE_FORGE_TTL: Duration = Duration::from_mins(1);
 
 /// The tools, by MCP, for whoever the broker let in
 pub(super) struct Tools {
     door: Door<Server>,
-    /// By grant: what ends the calls that it let in
-    leaves: Mutex<HashMap<String, Leave>>,
+    load: Arc<Load>,
+    running: RunningGrants,
+    open: Open,
 }
 
 impl fmt::Debug for Tools {
@@ -61,6 +67,7 @@ impl Tools {
     ) -> Result<Self, ToolError> {
         let tools = Toolbox::new(tools::ALL, &Choice::default())?.without_folder();
         let forges = Arc::new(Forges::new(http, allow));
+        let open = Arc::clone(&forges.open);
         let caller = move |parts: Option<&::http::request::Parts>| {
             let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
             let unknown = || ToolError::new(ErrorCode::Internal, "nobody knows who calls");
@@ -69,12 +76,10 @@ impl Tools {
         let server = Server::new(tools, Arc::new(caller));
         Ok(Self {
             door: Door::new(server, Guard::seen(), CancellationToken::new()),
-            leaves: Mutex::default(),
+            load: Load::new(LoadLimits::default()),
+            running: RunningGrants::default(),
+            open,
         })
-    }
-
-    fn leaves(&self) -> MutexGuard<'_, HashMap<String, Leave>> {
-        self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,23 +90,46 @@ impl Backend for Tools {
         if let Ok(who) = HeaderValue::try_from(format!("grant {}", caller.grant)) {
             request.headers_mut().insert(header::AUTHORIZATION, who);
         }
-        let leave = {
-            let mut leaves = self.leaves();
-            if leaves.len() >= MOST {
-                leaves.clear();
-            }
-            leaves.entry(caller.grant.clone()).or_default().clone()
-        };
-        request.extensions_mut().insert(leave);
-        request.extensions_mut().insert(caller);
-        self.door.answer(request).await
+        let running = self.running.enter(&caller.grant);
+        let user = self.load.user(&caller.user);
+        close_idle_forges_later(&self.open);
+        let beside = request.extensions_mut();
+        beside.insert(running.leave());
+        beside.insert(user);
+        beside.insert(caller);
+        let answer = self.door.answer(request).await;
+        // Reports of progress are sent while the call still runs.
+        keep_with(answer, running)
     }
 
     fn ended(&self, Ended::Grant(grant): &Ended) {
-        if let Some(Leave(calls)) = self.leaves().remove(grant) {
-            calls.cancel();
-        }
+        self.running.end(grant);
+        lock(&self.open).end_grant(grant);
     }
+}
+
+/// Closes forges that are idle, now and then, until none is open
+///
+/// One task does it, and it ends with the last forge: without users nothing is kept and nothing runs.
+fn close_idle_forges_later(open: &Open) {
+    let mut forges = lock(open);
+    if std::mem::replace(&mut forges.closing, true) {
+        return;
+    }
+    drop(forges);
+    let open = Arc::downgrade(open);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(IDLE_FORGE_TTL / 2).await;
+            let Some(open) = open.upgrade() else { return };
+            let mut forges = lock(&open);
+            forges.close_idle(Instant::now());
+            if forges.by_user.is_empty() {
+                forges.closing = false;
+                return;
+            }
+        }
+    });
 }
 
 /// The forge as one person sees it
@@ -112,12 +140,39 @@ struct Kept {
     forge: Arc<dyn Forge>,
     /// Whom to tell when the forge does not take it
     refused: blue_broker::Refused,
+    /// Grants of the user that called since it was opened
+    grants: BTreeSet<String>,
+    used: Instant,
 }
 
-/// By person: what a forge learnt of its server is kept as long as the token is the same
-type Open = Arc<Mutex<HashMap<String, Kept>>>;
+/// By user: what a forge learnt of its server is kept as long as the token is the same
+#[derive(Debug, Default)]
+struct OpenForges {
+    by_user: HashMap<String, Kept>,
+    /// A task closes those that are idle
+    closing: bool,
+}
 
-fn lock(open: &Open) -> MutexGuard<'_, HashMap<String, Kept>> {
+impl OpenForges {
+    /// Forgets a grant that ended; the last one takes the forge and its token along
+    fn end_grant(&mut self, grant: &str) {
+        self.by_user.retain(|_, kept| {
+            kept.grants.remove(grant);
+            !kept.grants.is_empty()
+        });
+    }
+
+    fn close_idle(&mut self, now: Instant) {
+        self.by_user.retain(|_, kept| {
+            let is_running = Arc::strong_count(&kept.forge) > 1;
+            is_running || now.saturating_duration_since(kept.used) < IDLE_FORGE_TTL
+        });
+    }
+}
+
+type Open = Arc<Mutex<OpenForges>>;
+
+fn lock(open: &Open) -> MutexGuard<'_, OpenForges> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -135,7 +190,10 @@ impl Forges {
         // Here, where every call passes: many tools go on when one of their questions fails.
         http.refused = Some(http::Refused(Arc::new(move |token| {
             let of = |kept: &&Kept| kept.token == *token;
-            let refused = lock(&known).values().find(of).map(|k| k.refused.clone());
+            let refused = {
+                let known = lock(&known);
+                known.by_user.values().find(of).map(|k| k.refused.clone())
+            };
             if let Some(refused) = refused {
                 refused.tell();
             }
@@ -163,23 +221,24 @@ impl Forges {
             )
         })?;
         let mut open = lock(&self.open);
-        let kept = open.get_mut(&caller.user);
+        let kept = open.by_user.get_mut(&caller.user);
         let kept = kept.filter(|kept| kept.token == caller.forge_token);
         let forge = if let Some(kept) = kept {
             // A forge may give the same token twice; what is told counts for the last time.
             kept.refused = caller.refused.clone();
+            kept.grants.insert(caller.grant.clone());
+            kept.used = Instant::now();
             Arc::clone(&kept.forge)
         } else {
             let forge = self.connect(&host, &api, &caller.forge_token);
-            if open.len() >= MOST {
-                open.clear();
-            }
             let entry = Kept {
                 token: caller.forge_token.clone(),
                 forge: Arc::clone(&forge),
                 refused: caller.refused.clone(),
+                grants: BTreeSet::from([caller.grant.clone()]),
+                used: Instant::now(),
             };
-            open.insert(caller.user.clone(), entry);
+            open.by_user.insert(caller.user.clone(), entry);
             forge
         };
         Ok(OneForge {
@@ -242,9 +301,12 @@ impl Opener for OneForge {
                 api_url: Some(self.api.clone()),
                 found_by: Some(FoundBy::Config),
                 guess: false,
+                family_only: true,
+                failure: None,
             },
             repo,
             token: None,
+            reads_only: None,
             notices: Vec::new(),
         })
     }
@@ -279,7 +341,7 @@ mod tests {
             host: host.map(|host| Host::parse(host).unwrap()),
             owner: Some(owner.to_owned()),
             name: Some("site".to_owned()),
-            remote: None,
+            ..Ask::default()
         }
     }
 
@@ -311,6 +373,40 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &of("b", "1")));
         assert!(!Arc::ptr_eq(&first, &of("a", "2")));
     }
+
+    #[test]
+    fn the_forge_token_leaves_memory_with_the_last_grant() {
+        let forges = forges(Allow::everything());
+        let of = |grant: &str| {
+            let caller = Caller {
+                grant: grant.to_owned(),
+                ..caller("u", "t")
+            };
+            Arc::downgrade(&forges.of(&caller).unwrap().forge)
+        };
+        let (first, second) = (of("one"), of("two"));
+        lock(&forges.open).end_grant("one");
+        lock(&forges.open).end_grant("another");
+        assert!(first.upgrade().is_some(), "`two` still uses it");
+        lock(&forges.open).end_grant("two");
+        assert!(first.upgrade().is_none() && second.upgrade().is_none());
+        assert!(lock(&forges.open).by_user.is_empty());
+    }
+
+    #[test]
+    fn a_forge_without_a_running_call_is_closed_after_a_while() {
+        let forges = forges(Allow::everything());
+        let later = Instant::now() + IDLE_FORGE_TTL;
+        let running = forges.of(&caller("busy", "1")).unwrap();
+        drop(forges.of(&caller("idle", "2")).unwrap());
+        lock(&forges.open).close_idle(Instant::now());
+        assert_eq!(lock(&forges.open).by_user.len(), 2);
+        lock(&forges.open).close_idle(later + Duration::from_secs(1));
+        let users: Vec<_> = lock(&forges.open).by_user.keys().cloned().collect();
+        assert_eq!(users, ["busy"]);
+        drop(running);
+    }
+
     #[tokio::test]
     async fn a_401_of_the_forge_is_told_to_the_broker() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -361,7 +457,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_a_grant_is_the_end_of_its_calls() {
+    async fn a_revocation_cancels_running_calls_however_many_grants_came_since() {
         // It takes connections, and never says anything.
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut caller = caller("u", "t");
@@ -376,17 +472,27 @@ mod tests {
         let tools = Arc::new(tools.unwrap());
         let arguments = serde_json::json!({"owner": "alice", "name": "site"});
         let request = call("branch_list", &arguments);
+        let other = caller.clone();
         let asked = Arc::clone(&tools);
         let running = tokio::spawn(async move { asked.answer(caller, request).await });
         let (mut forge, _) = listener.accept().await.unwrap();
         tools.ended(&Ended::Grant("another".to_owned()));
+        // However many grants are used meanwhile.
+        for n in 0..2_000 {
+            let other = Caller {
+                grant: n.to_string(),
+                ..other.clone()
+            };
+            let request = call("no_such_tool", &serde_json::json!({}));
+            tools.answer(other, request).await;
+        }
         let mut head = [0; 1];
         tokio::io::AsyncReadExt::read_exact(&mut forge, &mut head)
             .await
             .unwrap();
         assert!(!running.is_finished());
         tools.ended(&Ended::Grant("g".to_owned()));
-        let answer = tokio::time::timeout(std::time::Duration::from_secs(20), running);
+        let answer = tokio::time::timeout(Duration::from_secs(20), running);
         let said = body(answer.await.expect("it ends").unwrap()).await;
         assert!(said.contains("cancelled"), "{said}");
     }

@@ -1,8 +1,9 @@
 //! `blue mcp`
 
+mod bearer;
+
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use blue_core::secret::{Secret, open_to_others};
 use blue_tools::{ErrorCode, ToolError, tools};
 use clap::ValueHint;
 use serde::Serialize;
@@ -22,8 +23,9 @@ use crate::{
             stdio,
         },
     },
-    render::{Page, Report, Style},
+    render::{Page, Report, Style, quoted},
 };
+use bearer::Bearer;
 
 /// Serve the tools to an agent over the Model Context Protocol (MCP)
 ///
@@ -41,12 +43,17 @@ pub(crate) struct Args {
     /// Leave out these tools or sets of tools
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     exclude: Vec<String>,
-    /// Listen on this address instead of stdin; loopback only, unless there is a `--bearer-file`
+    /// Listen on this address instead of stdin; clients must send a token
     #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
     http: Option<Listen>,
     /// File with the token that HTTP clients must send as `Authorization: Bearer`, read at the start
+    /// [default: a token made once, in `mcp-token` of `$BLUE_HOME`]
     #[arg(long, value_name = "FILE", requires = "http")]
     bearer_file: Option<PathBuf>,
+    /// Ask HTTP clients for no token: every account and program of this machine can then use your
+    /// forge tokens; loopback addresses only
+    #[arg(long, requires = "http", conflicts_with = "bearer_file")]
+    no_bearer: bool,
     #[command(flatten)]
     limits: Limits,
 }
@@ -55,7 +62,7 @@ const EXAMPLES: &str = "\
 Examples:
   claude mcp add blue -- blue mcp
   blue mcp --read-only --toolset repo,pr
-  blue mcp --http 127.0.0.1:8080 --bearer-file token.txt
+  blue mcp --http 127.0.0.1:8080
 
 Tokens, hosts and proxies come from the environment: see `blue --help`.";
 
@@ -118,16 +125,21 @@ async fn on_http(
 ) -> Result<(), Stop> {
     let mut asked = Asked::listen()?;
     let address = listen.address();
-    let bearer = args.bearer_file.as_ref().map(|file| bearer(cx, file));
-    let guard = match (address.ip().is_loopback(), bearer.transpose()?) {
-        (true, bearer) => Guard::loopback(bearer),
-        (false, Some(bearer)) => Guard::public(bearer),
-        (false, None) => {
-            let message = format!("`{address}` can be reached from other machines");
-            return Err(ToolError::new(ErrorCode::Usage, message)
-                .with_hint("add `--bearer-file` with a token that clients must send, or listen on 127.0.0.1")
-                .into());
-        }
+    if args.no_bearer && !address.ip().is_loopback() {
+        let message = format!("`{address}` can be reached from other machines");
+        return Err(ToolError::new(ErrorCode::Usage, message)
+            .with_hint("leave `--no-bearer` out, or listen on 127.0.0.1")
+            .into());
+    }
+    let bearer = match &args.bearer_file {
+        _ if args.no_bearer => None,
+        Some(file) => Some(bearer::given(cx, file)?),
+        None => Some(bearer::own(cx)?),
+    };
+    let secret = bearer.as_ref().map(|bearer| bearer.token.clone());
+    let guard = match (address.ip().is_loopback(), secret) {
+        (false, Some(secret)) => Guard::public(secret),
+        (_, secret) => Guard::loopback(secret),
     };
     let failed = |source| {
         ToolError::new(ErrorCode::Io, format!("could not listen on {address}"))
@@ -140,11 +152,13 @@ async fn on_http(
         listener.local_addr().map_err(failed)?,
         http::PATH
     );
-    cx.screen.show(&Ready { url }).map_err(Stop::Output)?;
+    let ready = Ready::new(url, bearer.as_ref());
+    cx.screen.show(&ready).map_err(Stop::Output)?;
 
     let stop = CancellationToken::new();
     let router = mcp::service(toolbox, move |_| Ok(calls.clone()), guard, stop.clone());
     // As the broker does: whoever has no token must not hold connections either.
+    crate::open_files::raise_limit();
     let served = blue_broker::serve(listener, router, blue_broker::HEAD, stop.clone());
     let mut served = std::pin::pin!(served);
     tokio::select! {
@@ -156,37 +170,57 @@ async fn on_http(
     Ok(())
 }
 
-fn bearer(cx: &Cx, file: &PathBuf) -> Result<Secret, ToolError> {
-    let file = cx.env.cwd().join(file);
-    let wrong = |what: &str| {
-        let message = format!("--bearer-file: `{}` {what}", file.display());
-        ToolError::new(ErrorCode::Config, message)
-    };
-    let text = std::fs::read_to_string(&file)
-        .map_err(|source| wrong("cannot be read").with_source(source))?;
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(
-            wrong("holds no token").with_hint("write one line of letters and digits into it")
-        );
-    }
-    if let Some(mode) = open_to_others(&file) {
-        let name = file.display();
-        tracing::warn!(
-            "--bearer-file: others on this machine can read `{name}` (mode {mode:o}): `chmod 600` it"
-        );
-    }
-    Ok(Secret::new(token))
-}
-
 #[derive(Debug, Serialize)]
 struct Ready {
     url: String,
+    /// What clients send; a token that the user gave in a file is not repeated
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_file: Option<PathBuf>,
+}
+
+impl Ready {
+    fn new(url: String, bearer: Option<&Bearer>) -> Self {
+        let own = bearer.filter(|bearer| bearer.is_own);
+        Self {
+            url,
+            token: own.map(|own| own.token.expose().to_owned()),
+            token_file: bearer.map(|bearer| bearer.file.clone()),
+        }
+    }
 }
 
 impl Report for Ready {
     fn page(&self, page: &mut Page) {
-        page.line(&format!("MCP is served at {}", self.url), Style::Bold)
-            .line("Ctrl-C stops it.", Style::Dim);
+        page.line(&format!("MCP is served at {}", self.url), Style::Bold);
+        match (&self.token, &self.token_file) {
+            (Some(token), Some(file)) => {
+                let header = format!("Authorization: Bearer {token}");
+                let add = "claude mcp add --transport http blue";
+                page.line(&format!("Clients send the header {header}"), Style::Plain)
+                    .line(
+                        &format!(
+                            "Claude Code: {add} {} --header {}",
+                            self.url,
+                            quoted(&header)
+                        ),
+                        Style::Plain,
+                    )
+                    .line(
+                        &format!("The token is kept in {}", file.display()),
+                        Style::Dim,
+                    );
+            }
+            (_, Some(file)) => {
+                let text = format!("Clients send the token of {}", file.display());
+                page.line(&text, Style::Plain);
+            }
+            (_, None) => {
+                let text = "No token is asked for: whoever is on this machine can use yours.";
+                page.line(text, Style::Warn);
+            }
+        }
+        page.line("Ctrl-C stops it.", Style::Dim);
     }
 }
