@@ -250,6 +250,10 @@ fn repository(host: &Host, segments: &[String]) -> Result<(Option<String>, RepoI
         _ => return Err(GitUrlError::NestedGroups { path: path() }),
     };
     let repo = repo.strip_suffix(".git").unwrap_or(repo);
+    // No forge allows a name with this ending, and a second reading of the URL would strip it from the name.
+    if repo.ends_with(".git") {
+        return Err(GitUrlError::NotRepository { path: path() });
+    }
     let parts = [sub.map_or("x", String::as_str), owner, repo];
     if parts.iter().any(|part| part.starts_with('-')) {
         return Err(GitUrlError::OptionLike {

@@ -306,6 +306,8 @@ fn what_names_no_repository_is_refused() {
         "https://github.com/",
         "https://github.com/o",
         "https://github.com/o/.git",
+        "https://github.com/o/.git.git",
+        "https://github.com/o/r.git.git",
         "https://github.com/o/..",
         "https://github.com/o/%2e%2e",
         "https://github.com/../o/r",
