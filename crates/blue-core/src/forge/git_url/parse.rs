@@ -251,7 +251,7 @@ fn repository(host: &Host, segments: &[String]) -> Result<(Option<String>, RepoI
     };
     let repo = repo.strip_suffix(".git").unwrap_or(repo);
     // No forge allows a name with this ending, and a second reading of the URL would strip it from the name.
-    if repo.ends_with(".git") {
+    if repo.strip_suffix(".git").is_some() {
         return Err(GitUrlError::NotRepository { path: path() });
     }
     let parts = [sub.map_or("x", String::as_str), owner, repo];
