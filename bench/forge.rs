@@ -11,14 +11,15 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use blue_core::{
-    forge::{
-        Endpoint, Forge,
-        forgejo::Forgejo,
-        model::{CommitOpts, CreatePrOpts, Expect, FileChange, Host, MergeOpts, Page, RepoId},
-    },
+use blue_base::{
+    host::Host,
     http::{AuthScheme, Credential, Http, HttpConfig, Method, Request},
     secret::Secret,
+};
+use blue_forge::{
+    Endpoint, Forge,
+    forgejo::Forgejo,
+    model::{CommitOpts, CreatePrOpts, Expect, FileChange, MergeOpts, Page, RepoId},
 };
 use serde_json::{Value, json};
 use url::Url;
@@ -205,7 +206,7 @@ async fn overhead(server: &Server) -> Result<()> {
     let (bare, ours, whole) = (median(&mut bare), median(&mut ours), median(&mut whole));
     println!("| one GET, bare `reqwest` | {} | 1.00 |", us(bare));
     println!(
-        "| the same by `blue_core::http` | {} | {:.2} |",
+        "| the same by `blue_base::http` | {} | {:.2} |",
         us(ours),
         ratio(ours, bare)
     );

@@ -1,6 +1,6 @@
 //! What must hold for every text: shared by the fuzz target and a plain test
 
-use blue_core::forge::git_url::GitUrl;
+use blue_forge::git_url::GitUrl;
 
 /// Parse any bytes, and check what must be true of whatever comes out
 pub(crate) fn check(data: &[u8]) {

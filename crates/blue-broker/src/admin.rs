@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use blue_core::clock::Clock;
+use blue_base::clock::Clock;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -385,7 +385,7 @@ fn unknown(what: &'static str, id: &str) -> AdminError {
 
 #[cfg(test)]
 mod tests {
-    use blue_core::clock::ManualClock;
+    use blue_base::clock::ManualClock;
 
     use super::*;
     use crate::{

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use blue_core::clock::Clock;
-use blue_core::http::Http;
+use blue_base::clock::Clock;
+use blue_base::http::Http;
 use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use axum::{body::Body, http::Request, response::Response};
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use url::Url;
 
 /// An MCP server that answers for one caller at a time

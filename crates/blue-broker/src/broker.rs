@@ -2,8 +2,8 @@
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use blue_core::clock::Clock;
-use blue_core::http::{Http, HttpConfig};
+use blue_base::clock::Clock;
+use blue_base::http::{Http, HttpConfig};
 use tokio::{
     net::TcpListener,
     task::JoinHandle,

@@ -1,9 +1,9 @@
 //! An OAuth 2.1 server in front of an MCP back end
 //!
-//! People sign in with their account at a Forgejo or Gitea; their clients get tokens of the
-//! broker, and the forge's own tokens stay here, sealed. Whoever checks the login of other
-//! people's users must be readable alone: of `blue-core` only `clock`, `secret`, `http` and `text`
-//! are used, and what is behind the door is a [`Backend`] that the caller hands in.
+//! Users sign in with their account at a Forgejo or Gitea; their clients get tokens of the broker,
+//! and the forge's own tokens stay here, sealed. A program that checks the sign-in of other people's
+//! users must be readable alone: of Blue's crates it uses `blue-base` only, and what is behind `/mcp`
+//! is a [`Backend`] that the caller hands in.
 
 mod admin;
 mod app;

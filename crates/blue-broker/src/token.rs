@@ -3,7 +3,7 @@
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use ring::digest::{SHA256, digest};
 
 use crate::rng::{self, Rng};

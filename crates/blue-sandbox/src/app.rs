@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use blue_core::clock::Clock;
+use blue_base::clock::Clock;
 use jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::Notify;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use blue_core::{
+use blue_base::{
     clock::{Clock, SystemClock},
     secret::Secret,
 };

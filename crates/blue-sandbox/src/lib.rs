@@ -23,6 +23,7 @@ mod git;
 mod git_http;
 mod gitea;
 mod github;
+mod glob;
 mod guard;
 mod hex;
 mod oauth;

@@ -3,7 +3,7 @@
 use std::{fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::serve::ListenerExt;
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use tokio::{
     net::TcpListener,
     task::JoinHandle,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use blue_core::{
-    forge::{Endpoint, Flavor, Forge, allow::Allow, forgejo::Forgejo, github::GitHub, model::Host},
+use blue_base::{
+    host::Host,
     http::{AuthScheme, Credential, Http},
     secret::Secret,
 };
+use blue_forge::{Endpoint, Flavor, Forge, allow::Allow, forgejo::Forgejo, github::GitHub};
 
 use crate::{Server, server};
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use blue_core::{
-    forge::{Forge, allow::Allow},
+use blue_base::{
     http::{Http, HttpConfig},
     secret::Secret,
 };
+use blue_forge::{Forge, allow::Allow};
 use blue_sandbox::Flavor;
 
 use crate::{

@@ -6,6 +6,7 @@
 mod backend;
 mod contract;
 mod env;
+mod git_repo;
 mod lab;
 pub mod openapi;
 #[cfg(unix)]
@@ -19,6 +20,7 @@ pub use backend::Backend;
 pub use blue_sandbox::Flavor as SandboxFlavor;
 pub use contract::{Cx, run};
 pub use env::Settings;
+pub use git_repo::GitRepo;
 pub use lab::{Answer, Import, Lab, Repo, User};
 #[cfg(unix)]
 pub use postgres::Postgres;

@@ -1,10 +1,7 @@
 //! Arguments that many tools share
 
-use blue_core::forge::{
-    git_url::GitUrl,
-    model::{Host, Page},
-    open::Ask,
-};
+use blue_base::host::Host;
+use blue_forge::{git_url::GitUrl, model::Page, open::Ask};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -7,15 +7,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use blue_core::{
-    clock::Clock,
-    forge::{
-        Forge,
-        detect::DetectedType,
-        model::RepoId,
-        open::{Ask, Forges, OpenError, Opened},
-    },
-    git::Git,
+use blue_base::{clock::Clock, git::Git};
+use blue_forge::{
+    Forge,
+    detect::DetectedType,
+    model::RepoId,
+    open::{Ask, Forges, OpenError, Opened},
 };
 
 use crate::{Effect, ErrorCode, ToolError, args::RepoArgs, reply::Envelope};

@@ -1,6 +1,6 @@
 //! Object ids as people type them: the start is enough, as pages show it
 
-use blue_core::forge::model::{Entry, Sha};
+use blue_forge::model::{Entry, Sha};
 
 use crate::{ErrorCode, Repo, ToolError};
 

@@ -1,6 +1,6 @@
 //! What a person is shown, before it has a width and colours
 
-use blue_core::text::{clean, clean_line, reveal};
+use blue_base::text::{clean, clean_line, reveal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {

@@ -1,6 +1,6 @@
 //! Paths inside a repository, as callers write them
 
-use blue_core::text::clean_line;
+use blue_base::text::clean_line;
 
 use crate::{ErrorCode, ToolError};
 

@@ -1,6 +1,7 @@
 //! Pull requests as users of the command line name them
 
-use blue_core::{forge::git_url::GitUrl, git::Git};
+use blue_base::git::Git;
+use blue_forge::git_url::GitUrl;
 
 use crate::{Cx, ErrorCode, ToolError, args::RepoArgs};
 

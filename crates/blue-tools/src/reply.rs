@@ -1,6 +1,6 @@
 //! The envelope of an answer, put on in one place
 
-use blue_core::text;
+use blue_base::text;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

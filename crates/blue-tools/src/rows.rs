@@ -1,6 +1,6 @@
 //! Rows that more than one tool lists
 
-use blue_core::forge::model::{Branch, PrState, PullRequest};
+use blue_forge::model::{Branch, PrState, PullRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -10,11 +10,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blue_core::{
-    forge::{allow::Allow, model::Host, open::Settings},
+use blue_base::{
+    host::Host,
     http::{Http, HttpConfig, ProxyConfig},
     secret::Secret,
 };
+use blue_forge::{allow::Allow, open::Settings};
 use blue_tools::{ErrorCode, ToolError};
 
 /// A variable that Blue looks at
@@ -177,7 +178,7 @@ const CLICOLOR_FORCE: Var = output(
 const TERM: Var = output("TERM", "`dumb`: no colour, no links, no spinner");
 const BLUE_LOG: Var = output(
     "BLUE_LOG",
-    "What to log: `info`, `debug`, `blue_core=trace,warn`; wins over `-v`",
+    "What to log: `info`, `debug`, `blue_forge=trace,warn`; wins over `-v`",
 );
 
 /// Every variable there is, in the order people see them

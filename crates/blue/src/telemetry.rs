@@ -42,7 +42,7 @@ pub(crate) fn init(
             format!("BLUE_LOG: `{wanted}` is not a log filter"),
         )
         .with_source(source)
-        .with_hint("try `info`, `debug` or `blue_core=trace,warn`")
+        .with_hint("try `info`, `debug` or `blue_forge=trace,warn`")
     })?;
     if unasked == Unasked::Service {
         let lines = tracing_subscriber::fmt::layer()
@@ -70,8 +70,12 @@ fn level(verbose: u8) -> Option<&'static str> {
     match verbose {
         0 => None,
         // With the requests to forges, each with its status and duration.
-        1 => Some("warn,blue=info,blue_broker=info,blue_core=debug,blue_sandbox=info"),
-        2 => Some("info,blue=debug,blue_broker=debug,blue_core=debug,blue_sandbox=debug"),
+        1 => Some(
+            "warn,blue=info,blue_broker=info,blue_base=debug,blue_forge=debug,blue_sandbox=info",
+        ),
+        2 => Some(
+            "info,blue=debug,blue_broker=debug,blue_base=debug,blue_forge=debug,blue_sandbox=debug",
+        ),
         _ => Some("trace"),
     }
 }

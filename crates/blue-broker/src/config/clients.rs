@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use serde::Deserialize;
 
 use super::{layers::read_secret, values::word};

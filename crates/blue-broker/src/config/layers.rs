@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 
 use super::{
     clients::{RawClient, StaticClient},

@@ -13,7 +13,7 @@ mod values;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 
 pub use clients::StaticClient;
 pub use layers::{Fault, Faults, File, Given};
@@ -78,7 +78,7 @@ impl KeyFile {
 
     /// The mode of a file that is not for its owner alone, where systems have modes
     pub fn open_to_others(&self) -> Option<u32> {
-        blue_core::secret::open_to_others(self.path())
+        blue_base::secret::open_to_others(self.path())
     }
 }
 

@@ -63,7 +63,7 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
-    use blue_core::secret::Secret;
+    use blue_base::secret::Secret;
 
     use super::*;
 

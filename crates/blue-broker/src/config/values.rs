@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use sqlx::postgres::PgConnectOptions;
 use url::{Host, Url};
 

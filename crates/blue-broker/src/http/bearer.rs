@@ -10,7 +10,7 @@ use std::{
 };
 
 use axum::http::{HeaderMap, header};
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use jiff::Timestamp;
 
 use crate::{

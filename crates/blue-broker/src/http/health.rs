@@ -10,7 +10,7 @@ use axum::{
     http::{Method, StatusCode},
     response::Response,
 };
-use blue_core::http::Request;
+use blue_base::http::Request;
 use serde_json::json;
 use tokio::{sync::Mutex, time::timeout};
 

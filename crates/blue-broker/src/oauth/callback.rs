@@ -11,7 +11,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::timeout;

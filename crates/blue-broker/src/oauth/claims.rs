@@ -2,7 +2,7 @@
 //!
 //! None of it is to be trusted; it is only made such that it can be shown and compared.
 
-use blue_core::text::clean_line;
+use blue_base::text::clean_line;
 use serde_json::{Map, Value};
 use url::Url;
 

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 
 use super::{
     cimd::MetadataError,

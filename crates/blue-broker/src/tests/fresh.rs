@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::{
+use blue_base::{
     clock::{Clock as _, ManualClock},
     secret::Secret,
 };

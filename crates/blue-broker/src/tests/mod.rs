@@ -26,7 +26,7 @@ use axum::{
     routing::{get, post},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
+use blue_base::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! How far a token reaches is found out where something is closed
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 
 use super::World;
 use crate::upstream::{self, ForgeAccount, Reach};

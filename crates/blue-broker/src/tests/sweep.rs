@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::clock::{Clock as _, ManualClock};
+use blue_base::clock::{Clock as _, ManualClock};
 
 use super::World;
 use crate::{audit::Fields, store::AuditEvent, sweep};

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tracing::Instrument as _;

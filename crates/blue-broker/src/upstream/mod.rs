@@ -7,7 +7,7 @@ mod vault;
 
 use std::time::Duration;
 
-use blue_core::{http::HttpError, secret::Secret};
+use blue_base::{http::HttpError, secret::Secret};
 
 use crate::causes;
 

@@ -7,7 +7,7 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
-use blue_core::{
+use blue_base::{
     http::{HttpError, Request, Response},
     secret::Secret,
     text::clean_line,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use axum::http::{HeaderValue, Method, header};
-use blue_core::{http::Request, secret::Secret};
+use blue_base::{http::Request, secret::Secret};
 use serde::Deserialize;
 use serde_json::Value;
 use url::form_urlencoded::{Serializer, byte_serialize};

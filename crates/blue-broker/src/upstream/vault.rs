@@ -3,7 +3,7 @@
 //! What is sealed is bound to forge, account, kind and version: it does not open in another row,
 //! nor in a later version of its own.
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use jiff::Timestamp;
 
 use super::{ForgeAccount, Tokens, refresh};

@@ -57,7 +57,7 @@ async fn a_new_master_key_is_used_and_the_old_one_kept() {
 async fn no_database_is_made_by_looking() {
     let dir = tempfile::tempdir().unwrap();
     let config = setup::config("http://127.0.0.1:1", dir.path());
-    let clock = Arc::new(blue_core::clock::SystemClock);
+    let clock = Arc::new(blue_base::clock::SystemClock);
     let opened = Admin::open(&config, clock, Arc::new(SystemRng::default())).await;
     assert!(matches!(opened, Err(AdminError::NoDatabase(_))));
     assert!(!dir.path().join("data").exists());

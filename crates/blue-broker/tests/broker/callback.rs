@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use blue_base::secret::Secret;
 use blue_broker::config::ForgeScopes;
-use blue_core::secret::Secret;
 use blue_sandbox::Flavor;
 use reqwest::Method;
 use url::Url;

@@ -3,11 +3,11 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use axum::{body::Body, http::Request, response::Response};
+use blue_base::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use blue_broker::{
     Backend, Broker, Build, Caller, Parts, SystemRng,
     config::{Config, Database, Given, KeyFile, PublicUrl, StaticClient},
 };
-use blue_core::{clock::ManualClock, http::HttpConfig, secret::Secret};
 use blue_sandbox::{Flavor, Sandbox, Seed};
 use jiff::Timestamp;
 use reqwest::Method;

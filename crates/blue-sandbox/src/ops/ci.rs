@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use blue_core::yaml;
+use blue_base::yaml;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,6 +1,5 @@
 //! Rules for branches
 
-use blue_core::forge::glob;
 use rusqlite::Connection;
 
 use super::{
@@ -33,7 +32,7 @@ fn is_pattern(name: &str) -> bool {
 
 fn covers(name: &str, branch: &str) -> bool {
     if is_pattern(name) {
-        glob::matches(name, branch, &['/'])
+        crate::glob::matches(name, branch, &['/'])
     } else {
         name.eq_ignore_ascii_case(branch)
     }
@@ -145,12 +144,12 @@ pub(crate) fn is_official(
 
 /// Whether a rule keeps this file from being changed
 pub(crate) fn is_protected_file(rule: &Rule, path: &str) -> bool {
-    glob::names_file(&glob::file_patterns(&rule.protected_file_patterns), path)
+    crate::glob::names_file(&rule.protected_file_patterns, path)
 }
 
 /// Whether everyone who can write may change this file in spite of the rule
 pub(crate) fn is_unprotected_file(rule: &Rule, path: &str) -> bool {
-    glob::names_file(&glob::file_patterns(&rule.unprotected_file_patterns), path)
+    crate::glob::names_file(&rule.unprotected_file_patterns, path)
 }
 
 fn named(list: &[String], user: &User) -> bool {

@@ -1,7 +1,5 @@
 //! Commit statuses
 
-use blue_core::forge::glob;
-
 use super::Result;
 use crate::{
     app::App,
@@ -86,7 +84,7 @@ pub(crate) fn required_pass(app: &App, repo: &Repo, sha: Oid, required: &[String
     Ok(required.iter().all(|pattern| {
         let matching: Vec<Status> = statuses
             .iter()
-            .filter(|status| glob::matches(pattern, &status.context, &[]))
+            .filter(|status| crate::glob::matches(pattern, &status.context, &[]))
             .cloned()
             .collect();
         combined(&matching) == "success"

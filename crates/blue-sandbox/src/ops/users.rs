@@ -1,6 +1,6 @@
 //! People, organisations and their tokens
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 
 use super::{Error, Result, What};
 use crate::{

@@ -35,7 +35,7 @@
 
 use std::collections::BTreeMap;
 
-use blue_core::yaml;
+use blue_base::yaml;
 use jiff::Timestamp;
 use serde::Deserialize;
 

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use blue_core::clock::Clock;
+use blue_base::clock::Clock;
 use blue_sandbox::{Config, Sandbox, Seed, Timing};
 use blue_testkit::openapi::{self, Description};
 use reqwest::{Client, Method, header::HeaderMap, redirect};

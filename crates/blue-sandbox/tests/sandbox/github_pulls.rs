@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::clock::ManualClock;
+use blue_base::clock::ManualClock;
 use blue_sandbox::Timing;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::clock::{Clock, ManualClock, SystemClock};
+use blue_base::clock::{Clock, ManualClock, SystemClock};
 use blue_sandbox::{Config, Flavor, Sandbox, Timing};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use blue_core::http::Method;
+use blue_base::http::Method;
 use serde_json::Value;
 use url::Url;
 

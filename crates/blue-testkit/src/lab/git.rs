@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use blue_core::http::Method;
+use blue_base::http::Method;
 use url::Url;
 
 use super::{Lab, Repo, User, repos};

@@ -1,7 +1,7 @@
 //! Pull requests and reviews
 
 use anyhow::{Context as _, Result};
-use blue_core::http::Method;
+use blue_base::http::Method;
 use serde_json::{Value, json};
 
 use super::{Lab, Repo, User};

@@ -7,10 +7,8 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use blue_core::{
-    forge::model::{RepoId, Sha},
-    http::Method,
-};
+use blue_base::http::Method;
+use blue_forge::model::{RepoId, Sha};
 use serde_json::{Value, json};
 
 use super::{Lab, User};

@@ -1,7 +1,7 @@
 //! Branch protection
 
 use anyhow::Result;
-use blue_core::http::Method;
+use blue_base::http::Method;
 use serde_json::Value;
 
 use super::{Lab, Repo};

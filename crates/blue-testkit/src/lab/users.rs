@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use blue_core::{http::Method, secret::Secret};
+use blue_base::{http::Method, secret::Secret};
 use serde_json::json;
 
 use super::Lab;

@@ -6,7 +6,7 @@ mod sandbox;
 
 use std::{path::PathBuf, sync::OnceLock};
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 

@@ -1,6 +1,6 @@
 //! Advice on a commit that the forge refused
 
-use blue_core::forge::ForgeError;
+use blue_forge::ForgeError;
 
 use super::{ToolError, hints};
 use crate::Repo;

@@ -1,6 +1,6 @@
 //! The code of each failure of a forge
 
-use blue_core::forge::ForgeError;
+use blue_forge::ForgeError;
 
 use super::ErrorCode;
 

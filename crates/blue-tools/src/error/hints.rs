@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use blue_core::forge::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN, model::Host};
+use blue_base::host::Host;
+use blue_forge::{ConflictKind, ForgeError, MergeBlock, WITHOUT_TOKEN};
 
 use super::commit::Denial;
 

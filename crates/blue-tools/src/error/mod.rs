@@ -9,21 +9,21 @@ mod hints;
 
 use std::{error::Error, fmt};
 
-use blue_core::{
-    forge::{
-        ForgeError,
-        allow::BadAllow,
-        detect::ProbeFailure,
-        git_url::GitUrlError,
-        model::BadName,
-        open::{Ask, OpenError, ReadsOnly},
-        token::{Binding, HostsError, TokenError},
-    },
+use blue_base::{
     git::GitError,
+    host::BadName,
     http::HttpError,
     load::Busy,
-    project::ConfigError,
     text::{clean_line, reveal},
+};
+use blue_forge::{
+    ForgeError,
+    allow::BadAllow,
+    detect::ProbeFailure,
+    git_url::GitUrlError,
+    open::{Ask, OpenError, ReadsOnly},
+    project::ConfigError,
+    token::{Binding, HostsError, TokenError},
 };
 
 use self::forge_code::forge_code;
@@ -590,10 +590,11 @@ impl From<BadName> for ToolError {
 mod tests {
     use std::{collections::HashSet, time::Duration};
 
-    use blue_core::forge::{
+    use blue_base::host::Host;
+    use blue_forge::{
         ConflictKind, MergeBlock,
         allow::{Allow, NotAllowed},
-        model::{Host, Sha},
+        model::Sha,
     };
 
     use super::*;

@@ -1,6 +1,6 @@
 //! `branch_delete`
 
-use blue_core::forge::{
+use blue_forge::{
     ForgeError,
     model::{Branch, PullRequest, Sha},
 };

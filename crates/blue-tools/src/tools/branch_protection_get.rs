@@ -1,6 +1,6 @@
 //! `branch_protection_get`
 
-use blue_core::forge::{ForgeError, model::Protection};
+use blue_forge::{ForgeError, model::Protection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `dir_list`
 
-use blue_core::forge::model::{Entry, EntryKind};
+use blue_forge::model::{Entry, EntryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `file_delete`
 
-use blue_core::forge::{
+use blue_forge::{
     ConflictKind, ForgeError,
     model::{EntryKind, Sha},
 };

@@ -1,6 +1,6 @@
 //! `pr_list`
 
-use blue_core::forge::model::{PrFilter, PrStateFilter};
+use blue_forge::model::{PrFilter, PrStateFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `pr_merge`
 
-use blue_core::forge::{
+use blue_forge::{
     ConflictKind, ForgeError, MergeBlock,
     model::{MergeOpts, MergeOutcome, MergeStrategy, MergeStyles, PrState, Sha},
 };

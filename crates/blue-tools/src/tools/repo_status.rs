@@ -1,6 +1,7 @@
 //! `repo_status`
 
-use blue_core::forge::model::{Host, Listing, Overview, Protection};
+use blue_base::host::Host;
+use blue_forge::model::{Listing, Overview, Protection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -210,7 +211,7 @@ fn reply(found: Overview, host: &Host) -> Reply<Output> {
     let (branches, branches_total, more_branches) = cut(branches);
     let prs = prs.unwrap_or(Listing::of_all(
         Vec::new(),
-        blue_core::forge::model::Page::default(),
+        blue_forge::model::Page::default(),
     ));
     let (open_prs, open_prs_total, more_prs) = cut(prs);
     let open_prs: Vec<OpenPrRow> = open_prs;

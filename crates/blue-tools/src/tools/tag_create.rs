@@ -1,6 +1,6 @@
 //! `tag_create`
 
-use blue_core::forge::{
+use blue_forge::{
     ConflictKind, ForgeError,
     model::{Tag, TagOpts},
 };

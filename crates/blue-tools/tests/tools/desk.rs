@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use blue_core::{
-    clock::SystemClock,
-    forge::{
-        allow::Allow,
-        model::Host,
-        open::{Forges, Settings},
-        token::Vars,
-    },
-    http::HttpConfig,
+use blue_base::{clock::SystemClock, host::Host, http::HttpConfig};
+use blue_forge::{
+    allow::Allow,
+    open::{Forges, Settings},
+    token::Vars,
 };
 use blue_testkit::{Cx as Lab, Repo, Result, User};
 use blue_tools::{Answer, Cx, ErrorCode, Opener, ToolError, tools};

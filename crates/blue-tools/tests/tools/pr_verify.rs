@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use blue_core::forge::model::MergeOpts;
+use blue_forge::model::MergeOpts;
 use blue_testkit::{Backend, Cx, Import, Repo, Result, Skip};
 use blue_tools::ErrorCode;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blue_core::forge::model::Sha;
+use blue_forge::model::Sha;
 use blue_testkit::{Backend, Cx, Repo, Result, eventually};
 use blue_tools::ErrorCode;
 use serde_json::{Value, json};

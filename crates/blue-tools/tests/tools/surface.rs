@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use blue_core::forge::{
+use blue_forge::{
     allow::Allow,
     open::{Ask, OpenError, Opened},
 };

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use blue_core::forge::model::Sha;
+use blue_forge::model::Sha;
 
 use blue_testkit::{Backend, Cx, Repo, Result, SandboxFlavor, Skip, eventually};
 use blue_tools::{ErrorCode, Progress, tools};

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, pin::pin};
 
-use blue_core::load::{HeavyRequest, UserLoad};
+use blue_base::load::{HeavyRequest, UserLoad};
 use blue_tools::{AnyTool, Cx, ErrorCode, Progress, ToolError, reply};
 use http::request::Parts;
 use rmcp::{
@@ -116,7 +116,7 @@ impl Teller<'_> {
         let mut param = ProgressNotificationParam::new(token.clone(), progress.done);
         param.total = progress.total;
         if !progress.message.is_empty() {
-            param.message = Some(blue_core::text::clean_line(&progress.message));
+            param.message = Some(blue_base::text::clean_line(&progress.message));
         }
         // A client that went away is found out by the transport.
         let _ = self.peer.notify_progress(param).await;

@@ -14,7 +14,7 @@ mod toolbox;
 use std::sync::Arc;
 
 use axum::Extension;
-use blue_core::load::{Load, LoadLimits};
+use blue_base::load::{Load, LoadLimits};
 use blue_tools::{Cx, ToolError};
 use http::request::Parts;
 use tokio_util::sync::CancellationToken;

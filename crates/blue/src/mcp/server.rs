@@ -70,7 +70,7 @@ impl Server {
 fn unreadable<T: DeserializeOwned>(params: Value) -> String {
     let params = if params.is_null() { json!({}) } else { params };
     match serde_json::from_value::<T>(params) {
-        Err(error) => blue_core::text::clean_line(&error.to_string()),
+        Err(error) => blue_base::text::clean_line(&error.to_string()),
         Ok(_) => "one of them has a wrong type".to_owned(),
     }
 }
@@ -120,7 +120,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|params| params.cursor);
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
-            let cursor = blue_core::text::clean_line(&cursor);
+            let cursor = blue_base::text::clean_line(&cursor);
             let message = format!("there is one page only, so no cursor `{cursor}`");
             return Err(ErrorData::invalid_params(message, None));
         }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use blue_core::text;
+use blue_base::text;
 use blue_tools::{AnyTool, Effect, ErrorCode, ToolError, nearest, tools::plain};
 use rmcp::model::{Tool, ToolAnnotations};
 

@@ -12,7 +12,7 @@ use std::{
     io::{self, IsTerminal, Write as _},
 };
 
-use blue_core::text::clean_line;
+use blue_base::text::clean_line;
 use blue_tools::{Answer, Effect, ErrorCode, ToolError};
 pub(crate) use blue_tools::{Cell, Page, Style};
 pub(crate) use layout::folded;

@@ -5,7 +5,7 @@ pub(crate) mod consent;
 pub(crate) mod home;
 pub(crate) mod onward;
 
-use blue_core::text::clean_line;
+use blue_base::text::clean_line;
 use jiff::{Timestamp, tz::TimeZone};
 
 /// A name that somebody gave themselves, as one short line that cannot disturb what is around it

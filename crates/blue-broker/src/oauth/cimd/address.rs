@@ -1,6 +1,6 @@
 //! Which addresses may be asked
 
-pub(super) use blue_core::http::is_public;
+pub(super) use blue_base::http::is_public;
 use url::{Host, Url};
 
 use super::MetadataError;

@@ -8,7 +8,7 @@ mod refresh;
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use jiff::Timestamp;
 use serde_json::json;
 

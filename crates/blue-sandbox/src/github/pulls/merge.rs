@@ -1,6 +1,5 @@
 //! Merge a pull request
 
-use blue_core::forge::glob;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -209,7 +208,7 @@ fn checks(at: &At<'_>, pull: &Pull, required: &[String]) -> Result<String> {
     for pattern in required {
         let mine: Vec<_> = statuses
             .iter()
-            .filter(|status| glob::matches(pattern, &status.context, &[]))
+            .filter(|status| crate::glob::matches(pattern, &status.context, &[]))
             .cloned()
             .collect();
         let word = match ops::statuses::combined(&mine) {

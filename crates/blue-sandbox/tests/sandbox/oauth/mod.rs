@@ -5,7 +5,7 @@ mod tokens;
 
 use std::sync::Arc;
 
-use blue_core::clock::ManualClock;
+use blue_base::clock::ManualClock;
 use blue_sandbox::{Config, Flavor, Sandbox};
 use jiff::Timestamp;
 use reqwest::Method;

@@ -3,12 +3,10 @@
 mod lines;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use blue_core::{
-    forge::{
-        ForgeError,
-        model::{EntryKind, File},
-    },
-    load, text,
+use blue_base::{load, text};
+use blue_forge::{
+    ForgeError,
+    model::{EntryKind, File},
 };
 use lines::{Part, Range};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! What is refused before a commit is made
 
-use blue_core::forge::ForgeError;
+use blue_forge::ForgeError;
 
 use super::wish::{What, Wish};
 use crate::{Cx, ErrorCode, Repo, ToolError};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use blue_core::text;
+use blue_base::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

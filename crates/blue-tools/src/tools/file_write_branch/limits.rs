@@ -5,10 +5,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blue_core::{
-    forge::model::{File, FileChange},
-    load::{self, LIGHT_BYTES},
-};
+use blue_base::load::{self, LIGHT_BYTES};
+use blue_forge::model::{File, FileChange};
 
 use super::{
     Input,
@@ -120,10 +118,8 @@ pub(super) fn check_total(changes: &[FileChange]) -> Result<(), ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use blue_core::{
-        forge::model::{EntryKind, Expect, Sha},
-        load::{Load, LoadLimits},
-    };
+    use blue_base::load::{Load, LoadLimits};
+    use blue_forge::model::{EntryKind, Expect, Sha};
     use serde_json::json;
 
     use super::*;

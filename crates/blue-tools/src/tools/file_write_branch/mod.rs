@@ -6,12 +6,10 @@ mod limits;
 mod typed;
 mod wish;
 
-use blue_core::{
-    forge::{
-        ConflictKind, Forge, ForgeError,
-        model::{CommitOpts, EntryKind, Expect, File, FileChange, Sha},
-    },
-    load::{self, LIGHT_BYTES},
+use blue_base::load::{self, LIGHT_BYTES};
+use blue_forge::{
+    ConflictKind, Forge, ForgeError,
+    model::{CommitOpts, EntryKind, Expect, File, FileChange, Sha},
 };
 pub use edits::Edit;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};

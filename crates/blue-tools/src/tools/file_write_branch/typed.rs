@@ -1,7 +1,7 @@
 //! What the command line means: local files, and changes in short
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use blue_core::forge::model::Sha;
+use blue_forge::model::Sha;
 
 use super::{DEFAULT, Edit, Encoding, FileArg, Input, begin};
 use crate::{Cx, ErrorCode, ToolError, id, path};

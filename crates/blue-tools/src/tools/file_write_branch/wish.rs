@@ -4,7 +4,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use blue_core::forge::model::Sha;
+use blue_forge::model::Sha;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

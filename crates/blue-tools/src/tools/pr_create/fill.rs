@@ -1,9 +1,7 @@
 //! What a person need not type: the branch, the title and the text
 
-use blue_core::{
-    forge::{ForgeError, model::Commit},
-    git::Git,
-};
+use blue_base::git::Git;
+use blue_forge::{ForgeError, model::Commit};
 
 use super::{Filled, Input, explained, given};
 use crate::{Cx, ErrorCode, ToolError, path, rows};

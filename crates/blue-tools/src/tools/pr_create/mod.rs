@@ -2,12 +2,10 @@
 
 mod fill;
 
-use blue_core::{
-    forge::{
-        ConflictKind, ForgeError,
-        model::{CreatePrOpts, PullRequest},
-    },
-    text::clean_line,
+use blue_base::text::clean_line;
+use blue_forge::{
+    ConflictKind, ForgeError,
+    model::{CreatePrOpts, PullRequest},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What is in the way of a merge, as a closed list of codes
 
-use blue_core::forge::{
+use blue_forge::{
     glob,
     model::{Check, CheckState, Mergeability, Ruling},
 };
@@ -307,7 +307,7 @@ fn listed(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blue_core::forge::model::{
+    use blue_forge::model::{
         MergeStyles, Mergeable, PrSide, PrState, Protection, PullRequest, Review, ReviewState,
     };
 

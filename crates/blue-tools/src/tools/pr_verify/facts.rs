@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use blue_core::{
-    forge::{
-        ForgeError, ForgeType, glob,
-        model::{
-            Check, Checks, MergeStyles, Mergeability, PrState, Protection, PullRequest, Review,
-            Ruling,
-        },
+use blue_base::load;
+use blue_forge::{
+    ForgeError, ForgeType, glob,
+    model::{
+        Check, Checks, MergeStyles, Mergeability, PrState, Protection, PullRequest, Review, Ruling,
     },
-    load,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 

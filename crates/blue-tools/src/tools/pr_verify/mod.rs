@@ -26,7 +26,7 @@ use crate::{
     pr_selector::PrSelector,
     rows,
 };
-use blue_core::forge::model::{MergeStyles, Mergeability};
+use blue_forge::model::{MergeStyles, Mergeability};
 
 /// How long the forge may compute where nothing is said; long enough to tell a conflict on any forge
 const PATIENCE: u64 = 15;

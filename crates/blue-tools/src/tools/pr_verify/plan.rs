@@ -1,6 +1,6 @@
 //! The task list in a pull request's text: its test plan
 
-use blue_core::text::clean_line;
+use blue_base::text::clean_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blue_core::forge::model::{Protection, Review, ReviewState};
+use blue_forge::model::{Protection, Review, ReviewState};
 
 /// Logins by where they stand
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blue_core::forge::{ForgeError, ForgeType, model::Page};
+use blue_forge::{ForgeError, ForgeType, model::Page};
 use futures_util::future;
 
 use super::{

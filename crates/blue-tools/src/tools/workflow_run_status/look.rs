@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use blue_core::forge::{
+use blue_forge::{
     ForgeError, ForgeType, glob,
     model::{Check, CheckState, Checks, Page, Run, RunFilter, RunState, Sha, Verdict},
 };

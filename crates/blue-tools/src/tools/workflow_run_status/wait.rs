@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use blue_core::load;
+use blue_base::load;
 use tokio::time::Instant;
 
 use super::State;

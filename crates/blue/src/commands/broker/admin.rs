@@ -2,8 +2,8 @@
 
 use std::{io, sync::Arc};
 
+use blue_base::clock::SystemClock;
 use blue_broker::{Admin, AdminError, KeyFileError, SystemRng, config::Config};
-use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use jiff::Timestamp;
 use serde::Serialize;

@@ -2,11 +2,11 @@
 
 use std::{fs, net::SocketAddr, path::Path};
 
+use blue_base::{http::Http, secret::Secret};
 use blue_broker::{
     Broker, StartError,
     config::{Config, ForgeUrl, Given, PublicUrl},
 };
-use blue_core::{http::Http, secret::Secret};
 use blue_tools::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;

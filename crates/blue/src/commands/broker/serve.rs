@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use blue_base::clock::SystemClock;
 use blue_broker::{
     Broker, Build, KeyFileError, Parts, StartError, StoreError, SystemRng, config::Config,
 };
-use blue_core::clock::SystemClock;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 

@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blue_broker::config::{Config, ForgeUrl, Given, Kind, PublicUrl, SETTINGS};
-use blue_core::{
-    forge::model::Host,
+use blue_base::{
+    host::Host,
     http::{AuthScheme, Credential, HeaderName, HeaderValue, Http, Method, Request},
     secret::Secret,
 };
+use blue_broker::config::{Config, ForgeUrl, Given, Kind, PublicUrl, SETTINGS};
 use blue_tools::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! `blue forge detect`
 
-use blue_core::forge::{
+use blue_forge::{
     detect::{DetectedType, Detection, FoundBy},
     git_url::GitUrlError,
 };
@@ -38,7 +38,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
         // A path is a repository of this machine; a mere word that is no folder here is a mistake.
         let word = !url.starts_with('.') && !url.contains(['/', '\\', ':']);
         if word && !cx.env.cwd().join(url).exists() {
-            let path = blue_core::text::clean_line(url);
+            let path = blue_base::text::clean_line(url);
             return Err(GitUrlError::NotRepository { path }.into());
         }
         let found = super::ask(cx, Box::pin(forges.detect_url(url))).await??;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use blue_core::forge::{
+use blue_base::host::Host;
+use blue_forge::{
     ForgeType,
     detect::DetectedType,
-    model::Host,
     token::{HostEntry, HostsFile, ServerUrl, TokenRef, Vars},
 };
 use serde::Serialize;

@@ -7,10 +7,8 @@ mod trust;
 
 use std::sync::Arc;
 
-use blue_core::{
-    clock::SystemClock,
-    forge::open::{Forges, Settings},
-};
+use blue_base::clock::SystemClock;
+use blue_forge::open::{Forges, Settings};
 use blue_tools::{Effect, ToolError};
 
 use super::{Cx, Stop};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use blue_core::forge::{
+use blue_forge::{
     Flavor, ForgeError,
     detect::{DetectedType, Detection},
     model::{Identity, Permissions, Rate},

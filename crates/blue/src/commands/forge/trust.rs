@@ -1,6 +1,7 @@
 //! `blue forge trust`
 
-use blue_core::forge::{git_url::GitUrl, model::Host};
+use blue_base::host::Host;
+use blue_forge::git_url::GitUrl;
 use blue_tools::ToolError;
 use serde::Serialize;
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use blue_base::secret::{Secret, open_to_others};
 use blue_broker::{Rng as _, SystemRng};
-use blue_core::secret::{Secret, open_to_others};
 use blue_tools::{ErrorCode, ToolError};
 
 use crate::commands::Cx;

@@ -8,7 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use blue_core::{clock::SystemClock, forge::open::Forges};
+use blue_base::clock::SystemClock;
+use blue_forge::open::Forges;
 use blue_tools::{ToolError, Verdict};
 pub(crate) use tree::{Call, Limits, augment, by_name, limits_after, nouns};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use blue_core::forge::allow::{Allow, BadAllow};
+use blue_forge::allow::{Allow, BadAllow};
 use blue_tools::{AnyTool, Effect, tools};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _};
 

@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use blue_base::secret::Secret;
 use blue_broker::config::ForgeUrl;
-use blue_core::secret::Secret;
 use blue_sandbox::{Config, Seed};
 use blue_tools::{ErrorCode, ToolError};
 use clients::{Lines, Server};

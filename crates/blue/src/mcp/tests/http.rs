@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt as _,
     model::{CallToolRequestParams, ProtocolVersion},

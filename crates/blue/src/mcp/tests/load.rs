@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Extension;
-use blue_core::load::{Load, LoadLimits};
+use blue_base::load::{Load, LoadLimits};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;

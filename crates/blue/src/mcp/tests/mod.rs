@@ -8,8 +8,8 @@ mod stdio;
 
 use std::{sync::Arc, time::Duration};
 
-use blue_core::clock::SystemClock;
-use blue_core::forge::open::Forges;
+use blue_base::clock::SystemClock;
+use blue_forge::open::Forges;
 use blue_tools::Cx;
 use serde_json::{Value, json};
 

@@ -7,14 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use blue_core::{
-    clock::SystemClock,
-    forge::{
-        allow::Allow,
-        open::{Forges, Settings},
-        token::Vars,
-    },
-    http::HttpConfig,
+use blue_base::{clock::SystemClock, http::HttpConfig};
+use blue_forge::{
+    allow::Allow,
+    open::{Forges, Settings},
+    token::Vars,
 };
 use blue_tools::{Cx, tools};
 use insta::assert_snapshot;

@@ -47,7 +47,21 @@ const TOOLS: &[&str] = &[
 
 const RULES: &[Rule] = &[
     Rule {
-        name: "blue-core",
+        name: "blue-base",
+        not_deps: &[
+            "clap",
+            "rmcp",
+            "axum",
+            "blue-forge",
+            "blue-tools",
+            "blue-broker",
+            "blue-sandbox",
+            "blue",
+        ],
+        not_code: LIBRARY,
+    },
+    Rule {
+        name: "blue-forge",
         not_deps: &[
             "clap",
             "rmcp",
@@ -75,12 +89,19 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "blue-broker",
-        not_deps: &["blue-tools", "blue-sandbox", "blue"],
+        not_deps: &["blue-forge", "blue-tools", "blue-sandbox", "blue"],
         not_code: LIBRARY,
     },
     Rule {
         name: "blue-sandbox",
-        not_deps: &["clap", "rmcp", "blue-tools", "blue-broker", "blue"],
+        not_deps: &[
+            "clap",
+            "rmcp",
+            "blue-forge",
+            "blue-tools",
+            "blue-broker",
+            "blue",
+        ],
         not_code: LIBRARY,
     },
     Rule {
@@ -134,60 +155,6 @@ fn libraries_print_nothing_and_read_no_environment() {
         }
     }
     report("libraries leave the process alone", &found);
-}
-
-#[test]
-fn the_broker_uses_few_modules_of_the_core() {
-    let mut found = Vec::new();
-    for path in rust_files()
-        .iter()
-        .filter(|path| in_src(path, "blue-broker"))
-    {
-        let source = code(&read(path)).join("\n");
-        for used in source.split("blue_core::").skip(1).flat_map(modules) {
-            if !["clock", "secret", "http", "text"].contains(&used.as_str()) {
-                found.push(format!("{}: blue_core::{used}", path.display()));
-            }
-        }
-    }
-    report("the broker is readable alone", &found);
-}
-
-/// The first names of what follows `blue_core::`, be it one path or a group of them
-fn modules(used: &str) -> Vec<String> {
-    let name = |text: &str| {
-        let ends = |c: char| !(c.is_alphanumeric() || c == '_');
-        text.split(ends).next().unwrap_or_default().to_owned()
-    };
-    let Some(group) = used.strip_prefix('{') else {
-        return vec![name(used)];
-    };
-    let mut depth = 0;
-    let mut names = vec![String::new()];
-    for c in group.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => names.push(String::new()),
-            c if depth == 0 && !c.is_whitespace() => {
-                names.last_mut().expect("begins with one").push(c);
-            }
-            _ => {}
-        }
-    }
-    names
-        .iter()
-        .map(|text| name(text))
-        .filter(|text| !text.is_empty())
-        .collect()
-}
-
-#[test]
-fn modules_are_found_in_groups() {
-    assert_eq!(modules("http::Request;"), ["http"]);
-    let group = "{\n  http::{Request, Response}, secret::Secret,\n forge,};";
-    assert_eq!(modules(group), ["http", "secret", "forge"]);
 }
 
 fn in_src(path: &Path, name: &str) -> bool {

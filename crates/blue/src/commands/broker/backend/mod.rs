@@ -13,20 +13,21 @@ use std::{
 use ::http::{HeaderValue, Request, header};
 use async_trait::async_trait;
 use axum::{body::Body, response::Response};
-use blue_broker::{Backend, Caller, Ended};
-use blue_core::{
+use blue_base::{
     clock::Clock,
-    forge::{
-        Endpoint, Forge,
-        allow::Allow,
-        detect::{DetectedType, Detection, FoundBy},
-        forgejo::Forgejo,
-        model::{Host, RepoId},
-        open::{Ask, OpenError, Opened},
-    },
+    host::Host,
     http::{self, AuthScheme, Credential, Http, HttpConfig},
     load::{Load, LoadLimits},
     secret::Secret,
+};
+use blue_broker::{Backend, Caller, Ended};
+use blue_forge::{
+    Endpoint, Forge,
+    allow::Allow,
+    detect::{DetectedType, Detection, FoundBy},
+    forgejo::Forgejo,
+    model::RepoId,
+    open::{Ask, OpenError, Opened},
 };
 use blue_tools::{Cx, ErrorCode, Opener, ToolError, tools};
 use running::RunningGrants;
@@ -316,7 +317,7 @@ impl Opener for OneForge {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use blue_core::clock::SystemClock;
+    use blue_base::clock::SystemClock;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! The OAuth application at the forge: id, secret and redirect URI
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use blue_base::http::{HeaderName, HeaderValue, Http, Method, Request, Response};
 use blue_broker::config::Config;
-use blue_core::http::{HeaderName, HeaderValue, Http, Method, Request, Response};
 use url::{Url, form_urlencoded::Serializer};
 
 use super::{Check, PATIENCE, says, send};

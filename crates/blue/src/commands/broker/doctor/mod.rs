@@ -4,11 +4,11 @@ mod application;
 mod own;
 mod version;
 
-use blue_broker::config::Config;
-use blue_core::{
+use blue_base::{
     clock::{Clock as _, SystemClock},
     http::{Http, Method, Request, Response},
 };
+use blue_broker::config::Config;
 use blue_tools::{ErrorCode, ToolError};
 use serde::Serialize;
 use std::time::Duration;

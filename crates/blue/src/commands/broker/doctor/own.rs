@@ -1,11 +1,11 @@
 //! What the broker keeps on its own machine: rows and keys
 
+use blue_base::secret::open_to_others;
 use blue_broker::{
     AdminError, KeyFileError,
     config::{Config, Database, KeyFile},
     key_ids,
 };
-use blue_core::secret::open_to_others;
 
 use super::Check;
 use crate::commands::broker::admin;

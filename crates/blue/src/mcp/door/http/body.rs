@@ -1,7 +1,7 @@
 //! Messages as they arrive, within the limits of their user
 
 use axum::body::{Body, Bytes, HttpBody as _};
-use blue_core::load::{self, Busy, HeavyRequest, Permit, UserLoad};
+use blue_base::load::{self, Busy, HeavyRequest, Permit, UserLoad};
 use http::request::Parts;
 use http_body_util::BodyExt as _;
 

@@ -1,7 +1,7 @@
 //! Who may come in over HTTP
 
 use axum::{body::Body, response::Response};
-use blue_core::secret::Secret;
+use blue_base::secret::Secret;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts, uri::Authority};
 
 /// What is asked of a request before it is read

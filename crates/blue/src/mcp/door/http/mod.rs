@@ -13,7 +13,7 @@ use axum::{
     response::Response,
     routing::any,
 };
-use blue_core::load::{Busy, UserLoad};
+use blue_base::load::{Busy, UserLoad};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use rmcp::{

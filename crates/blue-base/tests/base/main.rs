@@ -1,0 +1,3 @@
+//! Tests of the public modules that need the test kit
+
+mod git;
