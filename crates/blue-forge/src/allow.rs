@@ -149,7 +149,7 @@ impl Rule {
             if text.is_empty() {
                 return Err(bad("has an empty part"));
             }
-            // What else globs know is refused, so that nobody believes it to work here.
+            // Other glob syntax is refused instead of taken literally: a user would believe that it works.
             if text.contains(['?', '[', ']', '{', '}', '!', '@']) {
                 return Err(bad(
                     "has a character that names cannot have; `*` is the only wildcard",

@@ -290,7 +290,7 @@ impl ForgeError {
         }
     }
 
-    /// The same call may work later without anything else changing
+    /// Whether a retry of the call may succeed without any other change
     pub fn retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Unreachable { .. } | Self::Busy { .. } => true,

@@ -73,8 +73,8 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn default_branch(&self, repo: &RepoId) -> Result<String> {
         Ok(self.repository(repo).await?.default_branch)
     }
-    /// What the default branch is likely called, where somebody but the forge said so: a guess that
-    /// may save a request, and is not believed
+    /// Takes a hint for the name of the default branch from the local clone; it is used to prefetch,
+    /// and never trusted
     fn heard_default(&self, _repo: &RepoId, _name: &str) {}
     /// What the caller may do, where the forge tells; mostly without asking where it was read a
     /// moment ago
@@ -115,7 +115,8 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         branch: &str,
         head: &Sha,
     ) -> Result<Option<PullRequest>>;
-    /// The same as far as it is known without asking: this very client merged it
+    /// Whether this client itself merged a pull request with this head a moment ago; sends no request,
+    /// so `false` means "not known" (see [`Forge::merged_pr_at`])
     fn merged_before(&self, _repo: &RepoId, _branch: &str, _head: &Sha) -> bool {
         false
     }
@@ -125,12 +126,14 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     async fn pr_is_merged(&self, repo: &RepoId, number: u64) -> Result<bool>;
     async fn pr_files(&self, repo: &RepoId, number: u64) -> Result<Vec<ChangedFile>>;
     async fn pr_reviews(&self, repo: &RepoId, number: u64) -> Result<Vec<Review>>;
-    /// The same of a pull request that was just read
+    /// Like [`Forge::pr_reviews`], for a pull request that was just read; mostly saves a request
     async fn reviews_of(&self, repo: &RepoId, pr: &PullRequest) -> Result<Vec<Review>> {
         self.pr_reviews(repo, pr.number).await
     }
-    /// Whether it waits for another one that is open; "no" also where that cannot be read, and of one
-    /// that this very client opened a moment ago
+    /// Whether the pull request depends on another one that is still open
+    ///
+    /// Also `false` if the dependencies cannot be read, and for a pull request that this client opened
+    /// a moment ago, which had no time to get any.
     async fn has_open_dependency(&self, _repo: &RepoId, _number: u64) -> bool {
         false
     }
@@ -149,7 +152,7 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     }
     /// Returns how long ago something was pushed to the repository, by the server's own clock
     async fn since_last_push(&self, repo: &RepoId) -> Result<Option<std::time::Duration>>;
-    /// Wait up to `patience` for the forge to know, and keep its reasons apart
+    /// Waits up to `patience` until the forge has computed whether the pull request can be merged
     async fn mergeability(
         &self,
         repo: &RepoId,
@@ -157,7 +160,8 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         patience: std::time::Duration,
     ) -> Result<Mergeability>;
 
-    /// The same, beginning with a look that was just taken; with the last look
+    /// Like [`Forge::mergeability`], starting from an already fetched pull request; also returns the
+    /// latest one
     async fn mergeability_of(
         &self,
         repo: &RepoId,
@@ -221,7 +225,7 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
 
     /// Statuses and check runs of a commit together, from all pages
     async fn checks(&self, repo: &RepoId, rev: &str) -> Result<Checks>;
-    /// The same of a commit that is known to be there
+    /// Like [`Forge::checks`], for a full commit id that is known to exist; skips resolving it
     async fn checks_of(&self, repo: &RepoId, sha: &Sha) -> Result<Checks> {
         self.checks(repo, sha.as_str()).await
     }

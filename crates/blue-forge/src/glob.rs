@@ -8,9 +8,10 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
-/// Longest pattern that is read as one; nobody writes a longer one, and it is taken as it is
+/// Longest text that is read as a pattern; a longer one only matches itself
 const LONGEST: usize = 1000;
-/// Steps that a pattern may take with all that it unfolds to: a forge chooses it, and often the text too
+/// Steps that one match may take, over all alternatives of the pattern: the forge chooses the pattern and
+/// often the text too, so the time must be bounded
 const FUEL: u32 = 20_000;
 
 /// Steps that all patterns of a rule may take with all files, or all checks, of a pull request
@@ -366,7 +367,7 @@ mod tests {
         assert!(matches(&"{a}".repeat(333), &"a".repeat(333), &[]));
     }
 
-    /// The same, written down as it is defined
+    /// Reference implementation of a match, straight from the definition; exponential
     fn slow(pattern: &str, text: &str) -> bool {
         let skips = |rest: &str, may: &dyn Fn(&str) -> bool| {
             let ends = text.char_indices().map(|(end, _)| end).chain([text.len()]);

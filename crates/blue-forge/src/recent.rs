@@ -208,7 +208,7 @@ impl Recent {
         self.kept().opened.keep((repo.clone(), number), ());
     }
 
-    /// Nobody had the time to make it wait for another one
+    /// Whether this client opened the pull request a moment ago: it had no time to get dependencies
     pub(crate) fn is_new_pr(&self, repo: &RepoId, number: u64) -> bool {
         let opened = self.kept().opened.fresh(&(repo.clone(), number));
         opened.is_some()

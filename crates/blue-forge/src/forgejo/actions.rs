@@ -319,7 +319,7 @@ fn state(status: &str, conclusion: &str) -> RunState {
     };
     match word {
         "success" => RunState::Success,
-        // An end that nobody knows is no good one.
+        // `completed` without a conclusion is not known to be a success, so it counts as a failure.
         "failure" | "error" | "timed_out" | "startup_failure" | "completed" => RunState::Failure,
         "cancelled" | "canceled" | "cancelling" => RunState::Cancelled,
         "skipped" | "neutral" => RunState::Skipped,

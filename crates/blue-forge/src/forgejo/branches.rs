@@ -150,7 +150,7 @@ impl Forgejo {
             .await?;
         match answer.status.as_u16() {
             200..300 => self.branch_of(&answer.json()?),
-            // Somebody else made it between the server's own look and its push.
+            // Race: another client created the branch between the server's own check and its push.
             500 if answer.says("reference already exists") => Err(ForgeError::Conflict {
                 kind: ConflictKind::Exists,
                 message: answer.message(),

@@ -360,7 +360,7 @@ impl Forgejo {
 fn unsure(refusal: &Refusal) -> bool {
     matches!(
         refusal,
-        // What moved the base may have been this very merge, done by somebody else.
+        // The base may have moved because another client merged this pull request.
         Refusal::BaseMoved(_)
             | Refusal::Final(
                 ForgeError::Unreachable { .. }

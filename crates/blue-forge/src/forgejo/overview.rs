@@ -16,8 +16,11 @@ use crate::{
 };
 
 impl Forgejo {
-    /// All at once, four requests, and a fifth for a branch that is named or far down the list: the
-    /// rules are read as a list, so that nobody has to wait for the name of the default branch
+    /// Reads the overview with four concurrent requests, and a fifth for a branch that the caller names
+    /// or that is not on the first page
+    ///
+    /// The protection rules are read as a list, because asking for one rule would have to wait for the
+    /// name of the default branch.
     pub(super) async fn read_overview(
         &self,
         repo: &RepoId,

@@ -73,17 +73,20 @@ impl Forgejo {
         self.server.get_or_try_init(|| self.look()).await
     }
 
-    /// The most rows the server gives in one page
+    /// Returns the most rows that the server gives in one page; asks it the first time
     pub(super) async fn cap(&self) -> u32 {
         self.server().await.map_or(DEFAULT_CAP, |s| s.cap)
     }
 
-    /// The same as far as it is known: a list that is read whole finds its own way
+    /// Returns the row limit of the server as far as it is known, without a request; enough for lists that
+    /// are read to the end, which follow whatever page size the server gives
     pub(super) fn likely_cap(&self) -> u32 {
         self.server.get().map_or(DEFAULT_CAP, |server| server.cap)
     }
 
-    /// The same for a list whose links tell where it goes on: a small page needs no question
+    /// Returns the row limit to use for `page` of a list that has `Link` headers
+    ///
+    /// A small page fits into the limit of every server, so it needs no request for that limit.
     pub(super) async fn cap_for(&self, page: Page) -> u32 {
         if page.limit <= SMALL_PAGE {
             return SMALL_PAGE;

@@ -1,6 +1,7 @@
-//! Why a write was refused, from the words of the server
+//! Reason for a refused write, read from the error message of the server
 //!
-//! The same stale file is 422, 409 or 400 by version, and a lost race may be 403, 409 or 500.
+//! The status does not tell: a stale file is 422, 409 or 400, depending on the server's version, and a
+//! lost race is 403, 409 or 500.
 
 use super::{Forgejo, write::Operation};
 use crate::{
@@ -31,7 +32,7 @@ enum Meaning {
         current: Option<Sha>,
         path: Option<String>,
     },
-    /// Somebody else pushed first
+    /// Another push moved the branch first
     Race,
     /// `a` and `a/b` cannot both be branches
     NameClash,
@@ -282,7 +283,7 @@ fn field(message: &str, key: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// The same for the last key, whose value may have commas and brackets in it
+/// Returns the value of the last key of a message, which may contain commas and brackets itself
 fn field_to_end(message: &str, key: &str) -> Option<String> {
     let rest = &message[message.find(key)? + key.len()..];
     let value = rest

@@ -42,7 +42,7 @@ impl WireBranch {
     }
 }
 
-/// What anybody who can read the branch may know of its classic protection
+/// Part of the classic protection that every reader of the branch may see
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Summary {
     pub(super) required_status_checks: Option<SummaryChecks>,

@@ -26,9 +26,11 @@ const FEW: usize = 30;
 type Rules = (Result<Option<Vec<Rule>>>, Result<ClassicRule>);
 
 impl GitHub {
-    /// Five requests at once: the rules can only be asked for by the branch's name, which is what the
-    /// caller, the forge a moment ago or the clone says. Where nobody says it and the guess is wrong,
-    /// one or two more, after those; and one for each list that is cut
+    /// Reads the overview with five concurrent requests
+    ///
+    /// The rules can only be asked for by the name of the branch: the one that the caller gives, that
+    /// the forge gave a moment ago, or that the clone hints at, else a guess. A wrong guess costs one or
+    /// two requests more, after the first five, and so does each list that does not fit on its page.
     pub(super) async fn read_overview(
         &self,
         repo: &RepoId,

@@ -304,7 +304,7 @@ fn add_rule(found: &mut Protection, rule: Rule) {
             found.requires_pr = true;
             found.merge_queue = true;
         }
-        // What must have happened to a commit before it comes, and what lets nobody push.
+        // The first three need results for a commit before it arrives, and `update` forbids every push.
         "workflows" | "required_deployments" | "code_scanning" | "update" => {
             found.requires_pr = true;
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Sha;
 
-/// Where one check stands; a state that nobody knows is pending, never success
+/// State of one check; an unknown state counts as pending, never as success
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
@@ -94,7 +94,7 @@ pub struct Run {
 pub enum RunState {
     Queued,
     Running,
-    /// Somebody has to allow it first
+    /// Waits for the approval of a maintainer
     ActionRequired,
     Success,
     Failure,

@@ -2,7 +2,7 @@
 
 use super::{Branch, Listing, Protection, PullRequest, Repository};
 
-/// What somebody who comes to a repository asks first, read at once
+/// Summary of a repository, read in one round of requests: what a client new to it needs first
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     /// Empty as the list of branches tells, which is never behind

@@ -22,7 +22,7 @@ impl Page {
         Self::new(1, limit)
     }
 
-    /// The number of the page after it; nobody can ask for more than numbers go
+    /// Returns the number of the next page; `None` if it does not fit into a `u32`
     pub(crate) fn next(self) -> Option<u32> {
         self.number.checked_add(1)
     }

@@ -20,7 +20,7 @@ pub enum OpenError {
     /// A forge, but neither the caller nor `cwd` names a repository on it
     #[error("no repository was given, and `{cwd}` has no remote that names one")]
     NoRepository { cwd: PathBuf },
-    /// The same where there is no folder that could name one
+    /// The caller names no repository, and there is no working directory whose remotes could
     #[error("no repository was given")]
     Unnamed,
     /// The caller has to name the host

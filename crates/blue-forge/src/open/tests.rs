@@ -564,7 +564,7 @@ async fn no_redirect_and_no_link_moves_a_token() {
     assert!(opened.forge.whoami().await.is_err());
     assert!(opened.forge.all_branches(&opened.repo).await.is_err());
     assert_eq!(evil.seen(), []);
-    // Whoever follows such a link by hand is stopped as well.
+    // A request that is built from such a link by hand is refused as well.
     let mut request = Request::new(
         Method::GET,
         evil.url("/api/v1/user?page=2").parse().unwrap(),

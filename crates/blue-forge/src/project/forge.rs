@@ -144,7 +144,7 @@ impl Project {
         if !folder.is_dir() {
             fs::create_dir(&folder)?;
         }
-        // Somebody may have written it meanwhile.
+        // Another process may have written the file since it was read.
         if self.config_text().ok().flatten().unwrap_or_default() != text {
             return left("it was changed in the meantime");
         }

@@ -121,7 +121,7 @@ async fn a_repository_that_was_given_away_is_refused(cx: Cx) -> Result<()> {
     let mallory = cx.lab.user("mallory").await?;
     let forge = cx.forge_allowing(&repo.owner, Allow::parse(repo.id.owner())?);
     assert_eq!(forge.repository(&repo.id).await?.id, repo.id);
-    // An administrator needs nobody's consent.
+    // A transfer by an administrator takes effect without the consent of the new owner.
     let admin = cx.lab.admin();
     cx.lab
         .post(

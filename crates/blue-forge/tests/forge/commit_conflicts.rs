@@ -1,4 +1,4 @@
-//! Writing what somebody else has written: exactly one wins
+//! Concurrent writes to one file or branch: exactly one wins
 
 use blue_forge::{
     ConflictKind, ForgeError,

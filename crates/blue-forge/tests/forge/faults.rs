@@ -75,7 +75,7 @@ async fn a_hiccup_is_read_over(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-/// The same as for a lost answer: whether the forge did it is not known, so it is not repeated
+/// Like a lost answer: it is not known whether the forge did it, so the client does not retry
 async fn a_write_behind_a_failing_gateway_may_have_been_done(cx: Cx) -> Result<()> {
     let cx = cx.faulty()?;
     let (forge, repo) = cx.start().await?;

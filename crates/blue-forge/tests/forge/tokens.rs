@@ -69,7 +69,7 @@ async fn a_bad_token_is_unauthorized(cx: Cx) -> Result<()> {
     let bad = Secret::new("0123456789abcdef0123456789abcdef01234567");
     let forge = cx.forge_with(Some(&bad), HttpConfig::default());
     refused!(forge.whoami().await, ForgeError::Unauthorized { .. });
-    // Also where nobody would be let in.
+    // Also for a repository that an anonymous client may read.
     refused!(
         forge.repository(&repo.id).await,
         ForgeError::Unauthorized { .. }

@@ -79,7 +79,7 @@ impl GitHub {
             .await?;
         match self.written_files(repo, answer, &[path]).await {
             Ok(answer) => Ok(answer.json::<Put>()?.commit),
-            // Somebody was faster.
+            // Another writer made the first commit.
             Err(ForgeError::Conflict { status, .. }) => {
                 Err(self.moved(repo, &opts.branch).await.answered(status))
             }

@@ -105,7 +105,7 @@ impl From<WirePull> for PullRequest {
         };
         let ruling = match row.mergeable_state.as_deref() {
             _ if state != PrState::Open => Ruling::Unknown,
-            // Checks that nobody requires make it unstable; hooks of an Enterprise Server run at the merge.
+            // `unstable`: only optional checks fail; `has_hooks`: an Enterprise Server runs hooks at the merge.
             Some("clean" | "unstable" | "has_hooks") => Ruling::Clear,
             Some("behind") => Ruling::Behind,
             Some("blocked") => Ruling::Blocked,

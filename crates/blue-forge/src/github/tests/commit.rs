@@ -255,7 +255,7 @@ async fn a_commit_that_came_too_late_is_built_again_where_its_files_are_the_same
     assert!(error.to_string().contains("has moved"), "{error}");
     assert_eq!(times(&fake, MOVE), 1);
 
-    // Somebody is always faster.
+    // Another writer wins every race.
     let fake = world().await;
     theirs(&fake, &id(b"old"));
     fake.on(MOVE, [late()]);
@@ -396,7 +396,7 @@ async fn the_first_commit_is_one_commit_too() {
     );
     assert_eq!(fake.sent(MOVE), json!({"sha": D, "force": true}));
 
-    // Somebody else's commit is never run over.
+    // The commit of another writer is never overwritten.
     let fake = empty().await;
     let other = json_reply(200, &git_ref("refs/heads/main", "commit", C));
     fake.on(TIP, [other]);
@@ -470,7 +470,7 @@ async fn a_branch_that_was_not_listed_is_not_looked_up() {
     let done = forge.commit_files(&repo(), &wanted).await.unwrap();
     assert!(!done.branch_created);
 
-    // Somebody else was faster: their branch is what is written on.
+    // Another writer created the branch first: the commit goes on top of it.
     let forge = github(&fake);
     forge.overview(&repo(), None).await.unwrap();
     fake.on(REFS, [message(422, "Reference already exists")]);

@@ -1,4 +1,4 @@
-//! A server that plays what a test wrote down, and names the call that nobody wrote down
+//! A server that replays the answers a test scripted, and reports every call without a script
 
 use std::{
     collections::HashMap,
@@ -137,7 +137,7 @@ async fn play(
     let reply = match script.replies.get_mut(&key) {
         Some(replies) if replies.len() > 1 => replies.pop().unwrap(),
         Some(replies) => replies[0].clone(),
-        None => reply(599, format!("nobody wrote down {call}")),
+        None => reply(599, format!("no answer is scripted for {call}")),
     };
     let mut response = Response::builder().status(reply.status);
     for (name, value) in reply.headers {

@@ -425,7 +425,7 @@ async fn the_last_look_is_what_is_judged() {
         .unwrap();
     assert_eq!((told, last.ruling), (Mergeability::Clean, Ruling::Blocked));
     assert_eq!(fake.calls(), [GET]);
-    // Nobody asks again for what was told.
+    // A verdict that was given already needs no further request.
     let again = forge
         .mergeability_of(&repo(), last, patience)
         .await

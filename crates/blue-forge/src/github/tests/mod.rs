@@ -63,7 +63,7 @@ fn github_of(fake: &Fake, token: &str, private_hosts: Vec<Host>) -> GitHub {
     GitHub::new(Arc::new(Http::new(config)), endpoint, Some(credential))
 }
 
-/// The same with a token that is a part of many words
+/// A client of `fake` with this token, such as one that also occurs inside of ordinary words
 fn github_with_token(fake: &Fake, token: &str) -> GitHub {
     github_of(fake, token, Vec::new())
 }

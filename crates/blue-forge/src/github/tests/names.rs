@@ -37,7 +37,7 @@ fn a_token_moves_only_to_the_api_of_its_own_host() {
         bound("octo.ghe.com", "octo.ghe.com", "https://api.octo.ghe.com/"),
         "api.octo.ghe.com"
     );
-    // Whoever wrote another address into a configuration does not get the token.
+    // An API address from a configuration file does not get the token of github.com.
     assert_eq!(
         bound("github.com", "github.com", "https://evil.example/"),
         "github.com"
