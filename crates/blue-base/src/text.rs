@@ -51,7 +51,7 @@ pub fn reveal(text: &str) -> String {
     out
 }
 
-/// Breaks lines and paragraphs where nobody expects it
+/// Whether this is a Unicode line or paragraph separator, which most programs do not treat as a line break
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -5,13 +5,13 @@ use url::Url;
 use super::{Git, GitCredential, GitError, run};
 use crate::secret::Secret;
 
-/// A helper may ask a key ring, but nobody
+/// Timeout of a credential helper: long enough for a key ring; a prompt would wait for ever
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Git {
     /// Ask git's credential helpers for `url`; a helper that knows nothing is `None`
     ///
-    /// Nobody is asked: no terminal, no window.
+    /// Never prompts the user: terminal prompts and `askpass` windows are disabled.
     pub async fn credential(
         &self,
         dir: &Path,

@@ -32,17 +32,17 @@ pub struct HttpConfig {
     pub proxy: ProxyConfig,
     /// Send only GET and HEAD
     pub read_only: bool,
-    /// Hosts that a token may reach over plain HTTP; the own machine always may
+    /// Hosts that a token may be sent to over plain HTTP; loopback is always allowed
     pub plain_http_hosts: Vec<Host>,
     /// Hosts on private networks that a forge may redirect to, such as the storage of its job logs
     pub private_hosts: Vec<Host>,
     /// What dates in answers are compared with
     pub clock: Arc<dyn Clock>,
-    /// Told of every token that its host answered 401 to
+    /// Called with every token that its host answered 401 to
     pub refused: Option<Refused>,
 }
 
-/// Somebody who wants to know which tokens are taken no more
+/// Callback for every token that its host rejects with 401
 #[derive(Clone)]
 pub struct Refused(pub Arc<dyn Fn(&Secret) + Send + Sync>);
 
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Refused {
     }
 }
 
-/// The usual proxy variables, as values; the own machine is never reached through a proxy
+/// Values of the usual proxy variables; loopback is never reached through a proxy
 #[derive(Debug, Clone, Default)]
 pub struct ProxyConfig {
     pub http: Option<Secret>,

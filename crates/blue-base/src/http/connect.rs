@@ -28,7 +28,7 @@ fn encrypted_by(
     config: &HttpConfig,
     adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
 ) -> Result<Client, HttpError> {
-    // Whoever was first wins: the provider is the same either way.
+    // Fails if a provider is installed already; that is fine, because all of Blue installs this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let extra = match &config.ca_file {
         Some(path) => certificates(path)?,

@@ -274,9 +274,10 @@ impl Http {
         (host.to_owned(), token)
     }
 
-    /// Who holds a turn may have a request on its way
+    /// Returns the semaphore that limits the requests in flight for one host and token
     ///
-    /// Behind a broker many people share the client: nobody waits for another's slow answers.
+    /// Behind a broker many users share the client, so the limit is per token: slow answers to one user
+    /// do not delay the requests of another.
     fn turn(&self, whose: &Whose) -> Arc<Semaphore> {
         let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(turns) = all.get(whose).and_then(Weak::upgrade) {

@@ -135,7 +135,7 @@ fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// A text as YAML has it: plain where nobody can read it as something else
+/// Returns a text as a YAML scalar: plain where no parser takes it for another type, else quoted
 fn scalar(text: &str) -> String {
     let words = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",

@@ -28,7 +28,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     serde_saphyr::from_str(text).map_err(|e| {
         let e = e.without_snippet();
         let message = crate::text::clean_line(&e.to_string());
-        // The place is told once, by whoever shows the fault.
+        // The position is cut off here: the caller prints it from the fields of the error.
         let message = match message.rsplit_once(" at line ") {
             Some((what, place)) if !place.contains(char::is_alphabetic) => what.to_owned(),
             Some((what, place)) if place.split(", column ").count() == 2 => what.to_owned(),

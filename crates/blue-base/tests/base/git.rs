@@ -73,7 +73,7 @@ async fn what_is_no_repository() {
         none.is_repository(&repo.path()).await,
         Err(GitError::Spawn { .. })
     ));
-    // Nobody is needed to see that there is nothing.
+    // A folder without `.git` is recognised without starting git.
     assert!(!none.is_repository(&outside).await.unwrap());
 }
 
