@@ -4,7 +4,7 @@
 
 use blue_sandbox::{Config, Flavor, Sandbox};
 
-#[expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "an example prints to its user")]
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

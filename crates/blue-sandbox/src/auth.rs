@@ -99,7 +99,7 @@ pub(crate) fn known_scope(scope: &str) -> bool {
 
 /// Find the caller in the header or, as Gitea does, in the query
 ///
-/// `Ok(None)` is nobody. A credential that is not good is refused even where nobody may read.
+/// `Ok(None)` is an anonymous caller. An invalid credential is refused even where anonymous callers may read.
 pub(crate) fn authenticate(
     app: &App,
     headers: &HeaderMap,
@@ -129,7 +129,7 @@ fn from_header(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, Refused
     match scheme.to_ascii_lowercase().as_str() {
         _ if value.is_empty() => Ok(None),
         "token" | "bearer" => bearer(app, value).map(Some).ok_or(Refused),
-        // What is not a name and a password is nobody, not somebody wrong.
+        // As in Gitea, a Basic header that does not parse makes the caller anonymous; it is not refused.
         "basic" if name_and_password(value).is_none() => Ok(None),
         "basic" => basic(app, value).map(Some).ok_or(Refused),
         _ => Ok(None),

@@ -61,7 +61,7 @@ impl Repo {
         })
     }
 
-    /// The same as text
+    /// Returns the differences between two trees as a patch, as `git diff` prints it
     pub(crate) fn patch(&self, from: Oid, to: Oid) -> Result<String> {
         self.hold_empty_tree(from)?;
         let (from, to) = (from.to_string(), to.to_string());

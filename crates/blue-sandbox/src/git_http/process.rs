@@ -32,7 +32,8 @@ pub(super) fn command(repo: &Path, protocol: Option<&str>) -> Command {
         .envs(HERMETIC.iter().copied())
         .envs(protocol.map(|protocol| ("GIT_PROTOCOL", protocol)))
         .current_dir(repo)
-        // The folder may belong to somebody else, and holds nothing the client should see.
+        // git refuses a folder of another system user without `safe.directory`, and `refs/sandbox` is
+        // for the sandbox alone.
         .args([
             "-c",
             "safe.directory=*",
@@ -46,12 +47,12 @@ pub(super) fn command(repo: &Path, protocol: Option<&str>) -> Command {
     command
 }
 
-/// What a client that goes away means for git
+/// What happens to the git process when its client disconnects
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WhenLeft {
-    /// Nobody wants the answer: stop
+    /// Kill it: its output has no reader
     Stop,
-    /// Refs may be moving: let it end
+    /// Let it finish: it may be updating refs
     Finish,
 }
 

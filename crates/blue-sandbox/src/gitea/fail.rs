@@ -24,7 +24,7 @@ pub(super) struct Fail {
 enum Shape {
     /// `message` and `url`
     Message(String),
-    /// The same with `errors`, as every 404 has
+    /// `message`, `url` and `errors`, as every 404 has
     Missing {
         message: String,
         errors: Option<Vec<String>>,

@@ -35,7 +35,7 @@ pub(super) fn answer(req: &Req, path: &[&str]) -> Outcome {
             "max_files": 5,
         }),
         ["signing-key.gpg"] => return Ok(Reply::text("")),
-        // Nobody is ever told anything here; that it needs a scope of its own is what matters.
+        // The sandbox has no notifications; the route exists because it needs a token scope of its own.
         ["notifications"] => {
             req.user()?;
             req.need_scope(&["notification"])?;

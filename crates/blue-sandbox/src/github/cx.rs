@@ -23,7 +23,7 @@ use crate::ops::access::{self, Access};
 use crate::ops::repos::Found;
 use crate::store::users::{self, User};
 
-/// One request and who makes it
+/// One request and its caller
 pub(super) struct Cx<'a> {
     pub(super) app: &'a App,
     pub(super) ask: &'a Ask,
@@ -35,7 +35,7 @@ pub(super) struct Cx<'a> {
     shown: RefCell<HashMap<i64, Option<Rc<Shown>>>>,
 }
 
-/// The same at a repository that the caller may see
+/// Request for a repository that the caller may see
 pub(super) struct At<'a> {
     pub(super) cx: &'a Cx<'a>,
     pub(super) repo: Rc<Shown>,

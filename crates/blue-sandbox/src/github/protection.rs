@@ -125,7 +125,7 @@ fn rule(put: Put) -> Rule {
         all
     });
     let everyone = put.enforce_admins.unwrap_or(false);
-    // Without required reviews or checks, whoever can write may push.
+    // Without required reviews or checks, everyone with write access may push.
     let reviews = put.required_pull_request_reviews;
     let by_pull_request = reviews.is_some();
     Rule {

@@ -18,7 +18,7 @@ pub(super) struct Window {
     reset: i64,
 }
 
-/// The windows of all callers, by account; 0 is nobody
+/// Rate-limit windows of all callers by account id; 0 is the anonymous caller
 #[derive(Debug, Default)]
 pub(super) struct Rates(Mutex<HashMap<i64, Window>>);
 

@@ -25,7 +25,7 @@ impl Refusal {
         }
     }
 
-    /// Missing, or hidden from the caller: nobody is told which
+    /// Missing or hidden from the caller; both look alike, so that private names cannot be probed
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "Not Found")
     }

@@ -33,7 +33,7 @@ const QUERY: &AsciiSet = &NON_ALPHANUMERIC
 /// Remembers across the form where to go after signing in
 const REDIRECT: &str = "redirect_to";
 
-/// Send somebody who is not signed in to the form, and back to `here` after it
+/// Redirects a visitor without a login to the sign-in form, which leads back to `here`
 pub(super) fn first(app: &App, here: &str) -> Response {
     let encoded = utf8_percent_encode(here, QUERY).to_string();
     if app.is_forgejo() {

@@ -242,7 +242,7 @@ pub(super) fn code(c: &Connection, hash: &str) -> Result<Option<Code>> {
     .optional()
 }
 
-/// Use a code up; false when somebody was faster
+/// Deletes an authorization code; false if another request has redeemed it already
 pub(super) fn delete_code(c: &Connection, hash: &str) -> Result<bool> {
     Ok(c.execute("DELETE FROM oauth_codes WHERE hash = ?1", [hash])? > 0)
 }

@@ -14,7 +14,7 @@ const COOKIE: &str = "i_like_gitea";
 /// A day
 const LIFE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// A visit; without a user until somebody signs in
+/// Browser session; it has no user until a login
 #[derive(Debug)]
 pub(crate) struct Session {
     hash: String,

@@ -89,7 +89,7 @@ pub(crate) fn refuse_forced(
     Ok((!allowed).then(|| format!("branch {branch} is protected from force push")))
 }
 
-/// Take note of a finished push; waits for its turn in the repository
+/// Records a finished push; takes the repository's lock
 pub(crate) fn received(app: &App, repo: &Repo, user: &User, changes: &[RefChange]) -> Result<()> {
     let lock = app.repo_lock(repo.id);
     let _turn = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ fn is_first(app: &App, repo: &Repo, changes: &[RefChange]) -> Result<bool> {
     Ok(made > 0 && app.git(repo.id).refs("refs/heads/")?.len() == made)
 }
 
-/// The same for a caller that holds the repository's lock
+/// Records a finished push; the caller holds the repository's lock
 pub(crate) fn after(app: &App, repo: &Repo, user: &User, changes: &[RefChange]) -> Result<()> {
     adopt_first_branch(app, repo, changes)?;
     for change in changes {

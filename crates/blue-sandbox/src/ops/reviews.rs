@@ -71,7 +71,7 @@ pub(crate) fn create(app: &App, repo: &Repo, pull: &Pull, user: &User, say: Say)
             submitted_at: now,
             updated_at: now,
         };
-        // A review that was begun is gone on with; nobody has two.
+        // A user has at most one pending review: the new content goes into the one that was begun.
         let begun = reviews::of_pull(tx, pull.id)?
             .into_iter()
             .find(|old| old.user_id == user.id && old.state == "PENDING");

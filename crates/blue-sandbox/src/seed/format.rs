@@ -176,7 +176,7 @@ pub(super) struct Protection {
     /// Contexts that must succeed; globs
     #[serde(default)]
     pub checks: Vec<String>,
-    /// Who may push; left out, nobody
+    /// Logins that may push; without this key, none may
     pub push: Option<Vec<String>>,
 }
 

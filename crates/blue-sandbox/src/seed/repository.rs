@@ -69,7 +69,7 @@ pub(super) fn make(app: &App, seed: &Repository, people: &People) -> Result<(), 
     Ok(())
 }
 
-/// Who stands behind what names nobody: the owner, or somebody of the organisation
+/// Returns the author of everything that names none: the owner, or the first member of the organisation
 fn maker(app: &App, owner: &User, people: &People) -> Result<User, String> {
     if !owner.is_org {
         return Ok(owner.clone());

@@ -46,7 +46,7 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-/// Somebody at the door, signed in or not
+/// Request for a page, with its user if there is a login
 #[derive(Debug)]
 pub(super) struct Visitor<'a> {
     pub app: &'a App,
@@ -100,7 +100,7 @@ impl<'a> Visit<'a> {
         Self::open(visitor, visitor.user.as_ref(), owner, name, uri)
     }
 
-    /// The same for files, which a token opens too
+    /// Opens a repository for a request that may carry an API token instead of a session, as raw files allow
     pub(super) fn begin_with_token(
         visitor: &Visitor<'a>,
         owner: &str,
@@ -175,7 +175,7 @@ impl<'a> Visit<'a> {
         )
     }
 
-    /// The login of somebody who may be gone
+    /// Returns the login of a user; `ghost` if the account was deleted
     pub(super) fn login(&self, id: i64) -> Result<String, Trouble> {
         let user = self.app.store.read(|c| users::by_id(c, id))?;
         Ok(user.map_or_else(|| "ghost".to_owned(), |user| user.login))

@@ -28,7 +28,7 @@ impl Api {
         self.try_call(method, path, body).await.unwrap()
     }
 
-    /// The same where the server may be gone
+    /// Calls the API of a server that may have stopped; a failed connection is an error, not a panic
     pub(crate) async fn try_call(
         &self,
         method: &str,

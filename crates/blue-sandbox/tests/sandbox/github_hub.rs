@@ -102,7 +102,7 @@ impl Hub {
     }
 
     async fn configured(config: Config) -> Self {
-        // Whoever was first wins: the provider is the same either way.
+        // Fails if a provider is installed already; that is fine, because every test installs this one.
         drop(rustls::crypto::ring::default_provider().install_default());
         let seed = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(seed.path(), SEED).unwrap();
@@ -168,7 +168,7 @@ impl Hub {
         body["sha1"].as_str().unwrap().to_owned()
     }
 
-    /// `path` begins after `/api/v3`; nobody is the empty name
+    /// Sends a request as the user `who`, anonymous if empty; `path` begins after `/api/v3`
     pub(crate) async fn call(
         &self,
         who: &str,

@@ -156,7 +156,7 @@ async fn what_cannot_be_a_pull_request_is_refused() {
     hub.post(&pulls, json!({"title": "t", "base": "main"}))
         .await
         .refused(422, "\"head\" wasn't supplied");
-    // Whoever opens one must be able to write to its head.
+    // The author of a pull request needs write access to its head.
     hub.write(&repo, "same", "x", "1").await;
     let other = hub
         .call("bob", Method::POST, &pulls, Some(ask("same", "main")), &[])
@@ -329,7 +329,7 @@ async fn protection_is_told_in_both_shapes() {
         1
     );
 
-    // Nobody goes around it.
+    // No other way of writing bypasses the rule.
     let file = json!({"message": "m", "content": ""});
     hub.put(&format!("{repo}/contents/x"), file)
         .await

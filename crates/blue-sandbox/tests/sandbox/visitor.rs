@@ -7,7 +7,7 @@ use reqwest::{Client, Method, RequestBuilder, Response, redirect};
 use serde_json::Value;
 
 pub(crate) fn client() -> Client {
-    // Whoever was first wins: the provider is the same either way.
+    // Fails if a provider is installed already; that is fine, because every test installs this one.
     drop(rustls::crypto::ring::default_provider().install_default());
     Client::builder()
         .redirect(redirect::Policy::none())

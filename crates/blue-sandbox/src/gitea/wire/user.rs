@@ -9,9 +9,9 @@ use crate::{app::App, hex, store::users::User};
 /// How much of a person is shown
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::gitea) enum View {
-    /// To nobody in particular: a placeholder instead of the mail address
+    /// For anonymous callers: a placeholder instead of the mail address
     Public,
-    /// To someone who may see the mail address
+    /// For callers who may see the mail address
     Known,
     /// To the person or a site admin
     Full,

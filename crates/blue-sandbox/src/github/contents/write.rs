@@ -152,7 +152,7 @@ struct Delete {
     committer: Option<Person>,
 }
 
-/// The same fields are taken from the query, for clients that send no body with DELETE
+/// Deletes a file; takes its fields from the query too, for clients that send no body with DELETE
 pub(in crate::github) fn delete(at: &At<'_>, path: &str) -> Result<Reply> {
     at.writer()?;
     let body: Delete = at.ask().body()?;

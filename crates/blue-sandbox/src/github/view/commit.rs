@@ -17,7 +17,7 @@ pub(in crate::github) fn message(of: &str) -> &str {
     of.strip_suffix('\n').unwrap_or(of)
 }
 
-/// Nobody's key is known here, so nothing is ever verified
+/// Signature block of a commit; never verified, because the sandbox knows no keys
 pub(in crate::github) fn verification(signed: Option<&str>) -> Value {
     json!({
         "verified": false,

@@ -18,7 +18,7 @@ pub(super) fn date(milliseconds: i64) -> String {
     seconds(milliseconds.div_euclid(1000))
 }
 
-/// The same for seconds
+/// Prints seconds since 1970 as GitHub prints a time
 pub(super) fn seconds(seconds: i64) -> String {
     Timestamp::from_second(seconds)
         .unwrap_or(Timestamp::UNIX_EPOCH)

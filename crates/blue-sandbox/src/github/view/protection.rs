@@ -65,7 +65,7 @@ pub(in crate::github) fn summary(rule: Option<&Rule>) -> Value {
     })
 }
 
-/// What an admin is told; `pushers` are the people on the push list
+/// Shows a classic protection in full, for admins; `pushers` are the users on the push list
 pub(in crate::github) fn full(
     urls: &Urls,
     repo: &Shown,
@@ -123,7 +123,7 @@ pub(in crate::github) fn full(
     shown
 }
 
-/// The same as rules of a ruleset, which everyone who can read may see
+/// Shows a protection as the rules of a ruleset, which every reader of the repository may see
 pub(in crate::github) fn rules(repo: &Shown, id: i64, rule: &Rule) -> Vec<Value> {
     let mut rules = vec![json!({"type": "deletion"})];
     if !rule.enable_force_push {
