@@ -73,12 +73,12 @@ impl Cx {
             .forge(self.server, http, Some(&user.token), allow)
     }
 
-    /// The same on a sandbox that goes wrong on request
+    /// Returns the context on a sandbox that injects faults on request
     pub fn faulty(&self) -> Result<Self> {
         self.special(Kind::Faulty, "faults cannot be ordered from a real server")
     }
 
-    /// The same on a sandbox whose links name a host that is not there
+    /// Returns the context on a sandbox whose links name a host that does not exist
     pub fn elsewhere(&self) -> Result<Self> {
         self.special(Kind::Elsewhere, "the real server has one name only")
     }

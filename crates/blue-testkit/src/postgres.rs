@@ -19,7 +19,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Start one; None, said once, where there is no PostgreSQL and nobody requires it
+    /// Starts a server; `None`, reported once, if PostgreSQL is not installed and not required
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {

@@ -196,7 +196,7 @@ impl Lab {
 
 /// A client for the test's own calls; it follows no redirect and knows no proxy
 pub(crate) fn http_client() -> reqwest::Client {
-    // Whoever was first wins: the provider is the same either way.
+    // Fails if a provider is installed already; that is fine, because all of Blue installs this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -17,7 +17,7 @@ pub struct User {
 }
 
 impl User {
-    /// The same user with another token
+    /// Returns a copy of the user with another token
     #[must_use]
     pub fn with_token(&self, token: Secret) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl User {
 }
 
 impl Lab {
-    /// Make a user that nobody else has, with a token that may do everything
+    /// Creates a user for this test alone, with a token that has every scope
     pub async fn user(&self, hint: &str) -> Result<User> {
         static COUNT: AtomicU32 = AtomicU32::new(1);
         let login = format!("{hint}-{}", COUNT.fetch_add(1, Ordering::Relaxed));

@@ -46,7 +46,7 @@ struct Passage {
 impl Proxy {
     /// Listen; the proxy runs on the present runtime and leads nowhere yet
     pub async fn bind() -> Result<Self> {
-        // Whoever was first wins: the provider is the same either way.
+        // Fails if a provider is installed already; that is fine, because all of Blue installs this one.
         drop(rustls::crypto::ring::default_provider().install_default());
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = Url::parse(&format!("http://{}/", listener.local_addr()?))?;
