@@ -182,7 +182,7 @@ async fn commit(server: &Server, branch: &str, changes: Vec<FileChange>) -> Resu
     Ok(())
 }
 
-/// The same GET by a bare client and by ours
+/// Measures one GET by a bare client and by ours
 async fn overhead(server: &Server) -> Result<()> {
     let path = "repos/bench/bench/branches/main";
     let (mut bare, mut ours, mut whole) = (Vec::new(), Vec::new(), Vec::new());
@@ -285,7 +285,7 @@ async fn memory(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// The same work on two servers, turn by turn
+/// Measures equal work on two servers, alternating between them
 async fn compare(ours: &Server, peer: &Server) -> Result<()> {
     let reads: [(&str, &str, usize); 4] = [
         (

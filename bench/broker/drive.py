@@ -436,7 +436,7 @@ def table(results):
     row("RSS after all this", lambda f: f["after"][0], mb)
 
 
-# Nothing of whoever runs this reaches the programs.
+# The programs inherit no variable of the user's environment.
 ENV = {}
 
 if __name__ == "__main__":

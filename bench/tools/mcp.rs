@@ -141,7 +141,7 @@ impl Session {
 
     fn send(&mut self, mut message: String) -> Result<()> {
         let stdin = self.stdin.as_mut().context("stdin is closed")?;
-        // One write, so that nobody reads half a line.
+        // One write, so that the server never reads half a line.
         message.push('\n');
         stdin.write_all(message.as_bytes())?;
         Ok(stdin.flush()?)

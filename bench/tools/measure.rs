@@ -237,7 +237,7 @@ impl Bench<'_> {
             result.steps.push((step, done));
             match step {
                 Step::Write => at.head_sha = self.forge.head(repo, &at.branch)?,
-                // Whoever asks, asks when the forge has made up its mind: nobody has to poll.
+                // Waits until the forge has computed mergeability, so that no measured client has to poll.
                 Step::OpenPr => at.number = self.forge.pull(repo, &at.branch)?,
                 Step::Merge => at.main_sha = self.forge.head(repo, "main")?,
                 _ => {}

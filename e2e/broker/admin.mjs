@@ -1,6 +1,6 @@
 // The admin's commands beside a running broker: admin.mjs BLUE CONFIG MCP KEPT
 //
-// KEPT holds the client id and the access token of somebody who is signed in.
+// KEPT holds the client id and the access token of a user who is signed in.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

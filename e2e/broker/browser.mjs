@@ -62,7 +62,7 @@ const STEPS = {
   grant: '#authorize-app',
 };
 
-/// Follow `url` up to the page of somebody else; gives its address and the steps that were needed
+/// Follows `url` until it leaves the origins in `homes`; returns that address and the steps it took
 export async function walk(page, url, { login, password, homes, until }) {
   const away = (now) => /^https?:/.test(now.href) && !homes.includes(now.origin);
   const landed = until ?? away;

@@ -22,7 +22,7 @@ async function desk(host, name) {
   return { at, client };
 }
 
-/// The same client as one that is verified
+/// A plain client with the id of a verified one
 async function verified() {
   const at = await listen('127.0.0.1');
   const client = new Plain(broker, at.url);

@@ -1,6 +1,6 @@
 // The story by Codex, which opens the browser by itself: codex.mjs CODEX HOME
 //
-// No model is asked: its app server calls tools for whoever speaks to it.
+// No model is needed: a client of its app server can call tools directly.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -28,7 +28,7 @@ function run(...args) {
   return ran.stdout;
 }
 
-/// Its app server, with a conversation in which nobody says anything
+/// Its app server, with an empty conversation
 async function open() {
   const server = spawn(codex, ['app-server'], { env, cwd: home, stdio: ['pipe', 'pipe', 'ignore'] });
   const waiting = new Map();

@@ -39,7 +39,7 @@ query() { sed -n "s/.*[?&]$1=\([^&]*\).*/\1/p" <<<"$2"; }
 
 verifier=$(head -c 48 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n')
 challenge=$(printf %s "$verifier" | sha256sum | cut -d' ' -f1 | tr -d '\n' | sed 's/../\\x&/g' | xargs -0 printf | base64 | tr '+/' '-_' | tr -d '=\n')
-back=http://127.0.0.1:9/callback # nobody listens there: the address itself is read
+back=http://127.0.0.1:9/callback # nothing listens there: the script reads the address of the redirect
 
 # 0. Discovery, from a refusal
 ask "$broker/mcp"
@@ -91,7 +91,7 @@ done
 ask "$forge/user/login" ${fields[@]+"${fields[@]}"} --data-urlencode "user_name=$login" --data-urlencode "password=$password"
 wants 303 'signing in'
 ask "$(onward "$forge")"
-# Whoever granted it once is not asked again.
+# The forge does not ask a user again for a grant it has.
 if [ "$(status)" != 303 ]; then
   wants 200 'the grant page of the forge'
   fields=()

@@ -29,7 +29,7 @@ client() { node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).blue
 becomes 'needs authentication'
 "$opencode" mcp auth blue
 first=$(token accessToken)
-# Each of these connects and lists the tools; sooner or later it needs a new token, and asks nobody.
+# Each of these connects and lists the tools; in time the token expires, and is refreshed without the user.
 for _ in $(seq 30); do
   becomes connected
   if [ "$(token accessToken)" != "$first" ]; then break; fi

@@ -60,7 +60,7 @@ async function shoot(page, name, title, { size, scheme }) {
   });
   assert.deepEqual(small, [], name);
   assert.deepEqual(await page.evaluate(faint), [], name);
-  // Whoever hears the page knows which button is which.
+  // Button labels are unique, so that users of a screen reader can tell them apart.
   const labels = await page.locator('button').evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.innerText));
   assert.equal(new Set(labels).size, labels.length, `${name}: ${labels}`);
   const bright = await page.evaluate(() => {

@@ -4,7 +4,7 @@
 //   ROBOT   where a browser is asked for
 //   PERSON  whose
 //   OWN     a private repository of theirs
-//   FOREIGN a private repository of somebody else
+//   FOREIGN a private repository of another user
 //   LASTING set where tokens do not end while one waits
 //   CIMD    set where the client is known by the address of its description
 //   FORGE   set where something in between could hold answers back; PASSWORD is the person's there

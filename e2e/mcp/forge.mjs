@@ -28,7 +28,7 @@ export class Forge {
     return new Repo(this, owner, name);
   }
 
-  /// Somebody else, who can approve
+  /// A second user, who can approve
   async colleague(repo) {
     const login = `colleague-${randomBytes(4).toString('hex')}`;
     const password = `Pass-${randomBytes(8).toString('hex')}`;

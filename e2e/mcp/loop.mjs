@@ -133,7 +133,7 @@ async function trunk(call, forge) {
   const verdict = await agent.does('pr_verify', { index, wait_seconds: 30 });
   assert.deepEqual([verdict.can_merge, verdict.conflicts], ['no', true], JSON.stringify(verdict));
   await agent.fails('pr_merge', { index, style: 'merge' }, ['not_mergeable', 'conflict']);
-  // Somebody else was faster.
+  // The branch has moved since `expected_head`.
   await agent.fails('file_write_branch',
     { branch: 'main', path: 'notes.txt', content: 'late\n', expected_head: first.commit_sha }, ['conflict']);
   await agent.fails('branch_delete', { branch: 'left' }, ['conflict', 'forbidden', 'invalid', 'not_mergeable']);
