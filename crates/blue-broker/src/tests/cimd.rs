@@ -1,4 +1,4 @@
-//! Clients that are known by their document, while its host cannot be reached
+//! Clients with a metadata document, while its host cannot be reached
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ async fn a_document_that_was_read_counts_until_it_is_too_old() {
         let (answered, body) = world.exchange(ID, &code).await;
         assert_eq!(answered, status, "after {later} more hours: {body}");
     }
-    // Somebody in a browser is told the same in words.
+    // The page in a browser says the same.
     let url = app.config.public_url.at("/oauth/authorize");
     let query = format!("{url}?client_id={ID}&redirect_uri={REDIRECT}");
     let page = world.http.get(query).send().await.unwrap();
