@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_shares_a_login_is_revoked_by_id() {
+    async fn users_with_a_shared_login_are_revoked_by_id() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, ..) = somebody(dir.path()).await;
         let first = admin.store.user("u1").await.unwrap().unwrap();
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_was_revoked_is_told_by_name_although_they_are_forgotten() {
+    async fn the_event_of_a_revoked_user_keeps_their_login() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, ..) = somebody(dir.path()).await;
         granted(&admin).await;

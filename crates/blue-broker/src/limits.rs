@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_holds_nobody_up() {
+    fn a_clock_that_is_set_back_does_not_delay_callers() {
         let limit = Limit::new(
             Rate::new(3, Duration::from_secs(10)),
             Rate::new(100, Duration::from_secs(1)),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn one_48_gets_no_multiple_of_the_allowance_and_locks_nobody_out() {
+    fn one_48_gets_no_multiple_of_the_allowance_and_locks_no_other_out() {
         const SITE: u128 = 0x2001_0db8_0001 << 80;
         for limit in [
             Limits::default().registrations,

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_empties_it_also_for_who_is_looking_right_now() {
+    fn revocation_evicts_lookups_in_progress() {
         let passes = Passes::default();
         let (one, two, now) = (
             TokenHash::of("1"),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_hangs_up_calls_nothing_off_but_a_call() {
+    async fn client_disconnect_cancels_only_mcp_calls() {
         for (path, comes_to_its_end) in [
             ("/oauth/revoke", true),
             ("/connections", true),

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_looks_at_an_empty_page_for_long() {
+    async fn a_slow_forge_leads_to_a_page_that_says_so() {
         assert_eq!(soon(pending::<()>()).await, None);
         assert_eq!(soon(ready(1)).await, Some(1));
     }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_gets_the_answer_is_said_as_it_is() {
+    fn the_consent_page_names_the_target_as_it_is() {
         let site = |host: &str| Some(Target::Site(host.to_owned()));
         let local = |host: &str| Some(Target::Loopback(host.to_owned()));
         for (uri, shown) in [

@@ -34,7 +34,7 @@ fn client(id: &str, until: Timestamp, used: Option<Timestamp>) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_do_not_hold_up_a_client_that_somebody_said_yes_to() {
+async fn strangers_do_not_delay_a_client_that_a_user_consented_to() {
     let world = World::start().await;
     let app = world.app();
     let long_ago = Timestamp::UNIX_EPOCH;

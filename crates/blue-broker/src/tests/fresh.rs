@@ -74,7 +74,7 @@ async fn replicas_refresh_the_forge_token_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
+async fn new_tokens_are_kept_although_a_replica_was_refused_with_the_old_ones() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
@@ -100,7 +100,7 @@ async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forge_that_hangs_holds_nobody_up_whose_token_is_good() {
+async fn a_forge_that_hangs_does_not_delay_calls_with_a_valid_token() {
     let (world, one, _) = ended().await;
     world.forge.answers.send_replace(false);
     let calls = join_all((0..4).map(|_| world.call(&one["access_token"])));
@@ -183,7 +183,7 @@ async fn returned(world: &World) -> Authorization {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_that_is_under_way_makes_nobody_sign_in_again() {
+async fn a_sign_in_in_progress_does_not_force_another_sign_in() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
@@ -268,7 +268,7 @@ async fn two_connections_live_through_a_day_on_a_rotating_forge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_must_sign_in_again_gets_neither_calls_nor_tokens() {
+async fn a_user_who_must_sign_in_again_gets_neither_calls_nor_tokens() {
     for word in ["unauthorized_client", "invalid_grant"] {
         let (world, one, two) = ended().await;
         world.clock.advance(Duration::from_mins(1));

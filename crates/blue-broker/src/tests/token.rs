@@ -48,7 +48,7 @@ async fn a_code_becomes_tokens_that_open_the_door_until_they_are_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_hangs_up_ends_nothing_by_halves() {
+async fn client_disconnect_does_not_leave_a_revocation_half_done() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
@@ -293,7 +293,7 @@ async fn the_last_end_erases_the_forges_tokens_and_is_told_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_whether_all_is_well_waits_for_one_answer() {
+async fn concurrent_readiness_checks_share_one_result() {
     let world = World::start().await;
     for (mood, expected) in [(Mood::Broken, 503), (Mood::Rotating, 200)] {
         *world.forge.mood.lock().unwrap() = mood;

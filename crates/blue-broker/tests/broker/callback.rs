@@ -422,7 +422,7 @@ async fn a_token_that_opens_more_than_its_scope_is_thrown_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_whose_login_hides_something_is_nobody() {
+async fn a_login_with_hidden_characters_is_refused() {
     let scope = "read:user write:repository";
     for login in [
         "al\u{1b}[31mice",

@@ -135,7 +135,7 @@ async fn fixation_a_cookie_from_before_is_worth_nothing_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waited_for_a_slow_forge_comes_in_and_who_signed_out_stays_out() {
+async fn a_slow_sign_in_opens_the_page_and_a_closed_session_stays_closed() {
     let setup = Setup::with_app().await;
     let mut browser = Browser::default();
     let url = setup.at("/connections");
