@@ -1,6 +1,7 @@
-//! What an admin sees and ends, beside a broker that may be running
+//! Admin commands: list and revoke, while a broker may be running on the same database
 //!
-//! The running broker learns of it by the rows: it remembers whom it let in for a second at most.
+//! The running broker is not notified. It reads the rows again once its cache of bearer tokens,
+//! which holds for one second, has expired.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::{
     upstream,
 };
 
-/// Why grants end here
+/// Reason that the audit log gives for grants revoked here
 const WHY: &str = "revoked by an admin";
 
 /// Every user, for a rotation of the keys
@@ -41,7 +42,7 @@ impl<T> Listed<T> {
     }
 }
 
-/// Why the admin's command could not be done
+/// Why an admin command failed
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     #[error("there is no database at `{0}`")]
@@ -88,7 +89,7 @@ pub struct ClientLine {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// A person, as lists show them
+/// A user, as lists show them
 #[derive(Debug, Clone, Serialize)]
 pub struct UserLine {
     pub id: String,
@@ -103,7 +104,7 @@ pub struct UserLine {
 #[derive(Debug, Clone, Serialize)]
 pub struct GrantLine {
     pub id: String,
-    /// Login of the person, or their id if they are gone
+    /// Login of the user, or their id if the row is gone
     pub user: String,
     pub client_id: String,
     /// Name of the client, if it is still known
@@ -113,7 +114,7 @@ pub struct GrantLine {
     pub last_used_at: Timestamp,
 }
 
-/// Something that happened, as lists show it
+/// An audit event, as lists show it
 #[derive(Debug, Clone, Serialize)]
 pub struct EventLine {
     pub at: Timestamp,
@@ -121,26 +122,26 @@ pub struct EventLine {
     /// `reconnect_needed`
     pub event: String,
     pub client_id: Option<String>,
-    /// Login of the person, or their id if they are gone
+    /// Login of the user, or their id if the row is gone
     pub user: Option<String>,
     pub grant: Option<String>,
-    /// Id of the request, as the log has it
+    /// Id of the request, the same as in the log
     pub request_id: Option<String>,
     pub detail: Value,
 }
 
-/// What a rotation did
+/// Result of a key rotation
 #[derive(Debug, Clone, Serialize)]
 pub struct Rotated {
     /// The key that is used from now on
     pub active: String,
     /// Keys that still open what was sealed before
     pub previous: Vec<String>,
-    /// People whose data keys are wrapped anew
+    /// Users whose data keys were wrapped with the new master key
     pub rewrapped: usize,
 }
 
-/// The rows, for somebody who may do everything
+/// Access to the rows of a broker with the rights of an admin
 #[derive(Debug)]
 pub struct Admin {
     store: Store,
@@ -149,9 +150,9 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Open the database of a broker; it is not made if it is not there, nor brought up to date
+    /// Open the database of a broker; fails if it does not exist or its schema is outdated
     ///
-    /// A broker that runs may be an older program.
+    /// Migrating it here could break a running broker of an older version.
     pub async fn open(
         config: &Config,
         clock: Arc<dyn Clock>,
@@ -232,7 +233,7 @@ impl Admin {
         Ok(Listed::new(rows, self.store.count_grants().await?))
     }
 
-    /// What happened, the newest first
+    /// Audit events, the newest first
     pub async fn audit(&self, limit: u32) -> Result<Listed<EventLine>, AdminError> {
         let rows = self.store.audit(limit.into()).await?;
         let users: Vec<&str> = rows.iter().filter_map(|row| row.user.as_deref()).collect();
@@ -250,24 +251,24 @@ impl Admin {
         Ok(Listed::new(rows, self.store.count_audit().await?))
     }
 
-    /// End all grants of a client; one that registered itself is forgotten
+    /// Revoke all grants of a client; a client that registered itself is deleted
     pub async fn revoke_client(&self, id: &str) -> Result<usize, AdminError> {
         let client = self.store.client(id).await?;
         let client = client.ok_or_else(|| unknown("client", id))?;
-        // Forgotten first: nobody may get a new grant with it in between.
+        // Deleted first, so that the client cannot get a new grant between the two steps.
         if client.kind == ClientKind::Dynamic {
             self.store.delete_client(id).await?;
         }
         self.end(Revoked::Client(id), json!({ "why": WHY })).await
     }
 
-    /// End all grants of a person, by id or login, and erase their forge tokens
+    /// Revoke all grants of a user, given by id or login, and erase their forge tokens
     pub async fn revoke_user(&self, who: &str) -> Result<usize, AdminError> {
         let found = self.store.users_named(who).await?;
         let user = match found.as_slice() {
             [] => return Err(unknown("user", who)),
             [one] => one,
-            // Whoever calls themselves like an id is not meant by it.
+            // An id wins over a login: a user may choose a login that equals another user's id.
             many => many
                 .iter()
                 .find(|user| user.id == who)
@@ -276,7 +277,7 @@ impl Admin {
                     ids: many.iter().map(|user| user.id.clone()).collect(),
                 })?,
         };
-        // Their name goes with the row.
+        // The login is recorded in the event, because the row is deleted.
         let detail = json!({ "why": WHY, "login": user.login });
         let ended = self.end(Revoked::User(&user.id), detail).await?;
         self.store.forget_user(&user.id).await?;
@@ -306,8 +307,8 @@ impl Admin {
             };
             self.store.write_audit(&row).await?;
         }
-        // A broker that runs may remember a token for a moment: who was told that it ended can
-        // rely on it.
+        // A running broker may still accept a cached token. Wait until its cache has expired, so
+        // that the tokens are invalid when this command reports success.
         if !ended.is_empty() {
             tokio::time::sleep(REMEMBERED).await;
         }
@@ -319,22 +320,22 @@ impl Admin {
         Ok(self.store.key_ids().await?)
     }
 
-    /// Everybody who has a data key
+    /// All users that have a data key
     async fn sealed(&self) -> Result<Vec<User>, AdminError> {
         let mut users = self.store.users(ALL).await?;
         users.retain(|user| user.state != UserState::Disconnected);
         Ok(users)
     }
 
-    /// Use a new master key, and wrap everybody's data key with it
+    /// Make a new master key active, and wrap every user's data key with it
     ///
-    /// The new key is in the file before any row needs it, and the old ones stay there: whenever
-    /// this is cut off, every row can be opened.
+    /// The new key is in the file before any row needs it, and the old ones stay there: if this is
+    /// interrupted at any point, every row can still be opened.
     pub async fn rotate_keys(&self, config: &Config) -> Result<Rotated, AdminError> {
         let path = config.key_file.path();
         let _alone = crypto::lock(path)?;
         let ring = crypto::read(path)?.rotated(&*self.rng);
-        // Where a key is missing, nothing is changed.
+        // Checked first, so that a missing key leaves everything unchanged.
         for user in self.sealed().await? {
             data_key(&ring, &user)?;
         }
@@ -343,7 +344,7 @@ impl Admin {
             .unwrap(&old, &crypto::token_key_place())
             .map_err(|_| AdminError::Store(StoreError::TokenKeySealed))?;
         crypto::write(path, &ring)?;
-        // The key itself stays: every token that was given remains valid.
+        // Only the wrapping changes, not the token key: every issued token remains valid.
         let new = ring.wrap(&*self.rng, &token_key, &crypto::token_key_place());
         self.store.rewrap_token_key(&old, &new).await?;
         let mut rewrapped = 0;
@@ -450,7 +451,7 @@ mod tests {
         assert_eq!((rotated.rewrapped, rotated.previous.len()), (1, 1));
         let user = admin.store.user("u1").await.unwrap().unwrap();
         assert_eq!(user.key.key_id, rotated.active);
-        // The old master key is needed no more.
+        // The old master key is not needed any more.
         let ring = crypto::read(config.key_file.path()).unwrap().only_active();
         let place = upstream::key_place(&user.forge, &user.account);
         let place_of_another = upstream::key_place(&user.forge, "8");
@@ -474,7 +475,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_shares_a_login_is_revoked_by_id() {
+    async fn users_with_a_shared_login_are_revoked_by_id() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, ..) = somebody(dir.path()).await;
         let first = admin.store.user("u1").await.unwrap().unwrap();
@@ -497,7 +498,7 @@ mod tests {
         assert_eq!(admin.users(10).await.unwrap().total, 0);
     }
 
-    /// Let a client in that `alice` said yes to
+    /// Register a client, with a grant of `alice`
     async fn granted(admin: &Admin) {
         let grant = Grant {
             id: "g".to_owned(),
@@ -552,13 +553,13 @@ mod tests {
         assert_eq!(event.client_id.as_deref(), Some("c"));
         assert_eq!(event.user.as_deref(), Some("alice"));
         assert_eq!(event.grant.as_deref(), Some("g"));
-        // Nothing is left to be wrapped anew.
+        // No data key is left to be wrapped again.
         assert_eq!(admin.users(1).await.unwrap().rows[0].state, "disconnected");
         assert_eq!(admin.rotate_keys(&config).await.unwrap().rewrapped, 0);
     }
 
     #[tokio::test]
-    async fn who_was_revoked_is_told_by_name_although_they_are_forgotten() {
+    async fn the_event_of_a_revoked_user_keeps_their_login() {
         let dir = tempfile::tempdir().unwrap();
         let (admin, ..) = somebody(dir.path()).await;
         granted(&admin).await;

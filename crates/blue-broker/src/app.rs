@@ -1,4 +1,4 @@
-//! What every request can reach
+//! State that every request handler shares
 
 use std::sync::Arc;
 
@@ -31,16 +31,17 @@ pub(crate) struct App {
     pub(crate) store: Store,
     /// Speaks to the forge
     pub(crate) http: Http,
-    /// Who refreshes forge tokens
+    /// Locks that let one caller per user refresh forge tokens
     pub(crate) turns: Turns,
-    /// What must come to its end although nobody waits for it: it holds tokens that the forge gave
+    /// Tasks that must run to completion although their caller is gone: they hold tokens that the
+    /// forge issued
     pub(crate) tasks: TaskTracker,
-    /// Who came in lately
+    /// Cache of bearer tokens that were accepted lately
     pub(crate) passes: Passes,
-    /// When database and forge were last there
+    /// Cached result of the readiness check
     pub(crate) seen: Seen,
     pub(crate) backend: Arc<dyn Backend>,
-    /// Reads what clients say of themselves at addresses of theirs
+    /// Fetches client metadata documents
     pub(crate) documents: Fetcher,
     pub(crate) limits: Limits,
 }
@@ -50,7 +51,7 @@ impl App {
         self.clock.now()
     }
 
-    /// A name that nobody can guess
+    /// Returns an unguessable id
     pub(crate) fn id(&self) -> String {
         rng::id(&*self.rng)
     }

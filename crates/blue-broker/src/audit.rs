@@ -1,4 +1,4 @@
-//! What happened, for the admin: one line in the log, one row in the table
+//! Audit events: each is one line in the log and one row in the table
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl App {
-    /// Note an event; one that cannot be written is told in the log and stops nothing
+    /// Write an event; a failure is logged and does not fail the request
     pub(crate) async fn audit(&self, event: AuditEvent, fields: Fields<'_>) {
         let row = self.event(event, fields);
         tell(&row);
@@ -29,7 +29,8 @@ impl App {
         }
     }
 
-    /// An event that is written together with what it tells of; [`tell`] it once that is done
+    /// Build an event that is written in the transaction of the change it records; [`tell`] it
+    /// after the commit
     pub(crate) fn event(&self, event: AuditEvent, fields: Fields<'_>) -> AuditRow {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         AuditRow {

@@ -1,4 +1,4 @@
-//! What stands behind the door
+//! The interface to the MCP server behind the broker
 
 use std::{fmt, sync::Arc};
 
@@ -9,27 +9,27 @@ use url::Url;
 
 /// An MCP server that answers for one caller at a time
 ///
-/// The broker has checked who calls before it asks; the request comes without the broker's own
-/// token. It knows nothing of what can be called.
+/// The broker has authenticated the caller, and has removed its own token from the request. It
+/// knows nothing about the tools.
 #[async_trait]
 pub trait Backend: Send + Sync + fmt::Debug {
     async fn answer(&self, caller: Caller, request: Request<Body>) -> Response;
 
-    /// Called when a person or an admin ends grants; whatever runs for them must stop
+    /// Called when a user or an admin revokes grants; calls in progress for them must stop
     fn ended(&self, _ended: &Ended) {}
 }
 
 /// On whose behalf a request is answered
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The grant: one person's yes to one client
+    /// The grant: the consent of one user to one client
     pub grant: String,
-    /// The person, as the broker knows them
+    /// Id of the user at the broker
     pub user: String,
-    /// The person's name at the forge
+    /// Login of the user at the forge
     pub login: String,
     pub forge: Url,
-    /// Opens the forge as that person; it must go nowhere else
+    /// Forge token of that user; it must be sent to the forge alone
     pub forge_token: Secret,
     /// Names of the broker's scopes that the grant holds
     pub scopes: Vec<String>,
@@ -37,14 +37,15 @@ pub struct Caller {
     pub refused: Refused,
 }
 
-/// Tells the broker that the forge takes somebody's token no more
+/// Tells the broker that the forge rejected the caller's token
 ///
-/// It then asks for another, once; and if that does not help, the person has to sign in again.
+/// The broker then refreshes it once; if the forge rejects the new token too, the user has to sign
+/// in again.
 #[derive(Clone)]
 pub struct Refused(Arc<dyn Fn() + Send + Sync>);
 
 impl Refused {
-    /// What is to be done then
+    /// Wraps the function that is called on a rejection
     pub fn new(tell: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
@@ -60,7 +61,7 @@ impl fmt::Debug for Refused {
     }
 }
 
-/// What was ended
+/// Which grants were revoked
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Grant(String),

@@ -1,4 +1,4 @@
-//! The broker as a whole: made, listening, stopped
+//! The broker as a whole: start, listening, shutdown
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -28,10 +28,10 @@ use crate::{
     upstream::Turns,
 };
 
-/// How long requests that run may go on once the broker is asked to stop
+/// How long requests in progress may go on after the broker was asked to stop
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// Requests about sign-ins and tokens at once to the forge, for all people together
+/// Concurrent requests to the forge about sign-ins and tokens, over all users
 const IN_FLIGHT: usize = 64;
 
 /// Which program this is
@@ -91,7 +91,8 @@ impl Broker {
         Self::start(config, parts, None, true).await
     }
 
-    /// The same on a port that is bound already: the forge must know it before there is a broker
+    /// Like [`Self::build`], on a port that is bound already: an application at the forge is
+    /// registered with the port before there is a broker
     pub async fn build_on(
         listener: TcpListener,
         config: Config,
@@ -100,7 +101,7 @@ impl Broker {
         Self::start(config, parts, Some(listener), true).await
     }
 
-    /// A broker beside another on one SQLite file: stands for a replica on PostgreSQL
+    /// Starts a second broker on one SQLite file: it stands for a replica on PostgreSQL
     #[cfg(test)]
     pub(crate) async fn build_replica(config: Config, parts: Parts) -> Result<Self, StartError> {
         Self::start(config, parts, None, false).await
@@ -116,8 +117,8 @@ impl Broker {
             address: config.listen,
             source,
         };
-        // First of all: where another broker listens, perhaps an older program, its database must
-        // not be changed under it.
+        // First of all: if another broker listens here, perhaps of an older version, its database
+        // must not be migrated while it runs.
         let listener = match listener {
             Some(listener) => listener,
             None => TcpListener::bind(config.listen).await.map_err(failed)?,
@@ -132,7 +133,7 @@ impl Broker {
         let connected = Store::connect(&config.database)
             .await
             .map_err(StartError::Store)?;
-        // Before anything is changed: the wrong key file must not cost the database.
+        // Before anything is changed: a wrong key file must not damage the database.
         let used = connected.key_ids().await.map_err(StartError::Store)?;
         let known = used.first().map(String::as_str);
         let keys =
@@ -200,7 +201,7 @@ impl Broker {
         &self.app.config.public_url
     }
 
-    /// Stop accepting, let what runs come to its end for a moment, and close the database
+    /// Stop accepting, give requests in progress a short time to complete, and close the database
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         let end = Instant::now() + GRACE;
@@ -208,12 +209,13 @@ impl Broker {
             self.server.abort();
             tracing::warn!("requests were cut off");
         }
-        // New tokens of the forge that are not kept are lost, whether or not somebody waits for them.
+        // A forge may have invalidated the old tokens already: new ones that are not stored are
+        // lost, whether or not a caller still waits for them.
         self.app.tasks.close();
         if timeout_at(end, self.app.tasks.wait()).await.is_err() {
             tracing::warn!("the forge did not answer in time; somebody may have to sign in again");
         }
-        // A query of a request that was cut off must not hold the end up.
+        // A query of an aborted request must not delay the shutdown.
         let _ = timeout(Duration::from_millis(300), self.app.store.close()).await;
         tracing::info!("stopped");
     }

@@ -1,10 +1,10 @@
 //! An error with its causes, in one line for the log
 //!
-//! The log's JSON holds of an error only its own words.
+//! The log's JSON has only the message of the outermost error.
 
 use std::error::Error;
 
-/// The words of an error and of what is behind it, each once
+/// Joins the messages of an error and its causes, each once
 pub(crate) fn whole(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

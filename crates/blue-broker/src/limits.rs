@@ -1,7 +1,7 @@
-//! How often strangers may ask for what costs us something
+//! Rate limits on what unauthenticated callers may request
 //!
-//! Whole companies and hosted clients come from one address, so the limit of an address is wide;
-//! what keeps the database small is the limit of all together.
+//! Whole companies and hosted clients share one address, so the limit of an address is wide; the
+//! global limit is what keeps the database small.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 
-/// Most addresses that are remembered at once
+/// Maximum number of addresses in the table of one limit
 const REMEMBERED: usize = 10_000;
 
 /// The limits of one broker
@@ -24,7 +24,8 @@ pub(crate) struct Limits {
     pub(crate) authorizations: Limit,
     /// Client metadata documents that are fetched, by host
     pub(crate) documents: Limit,
-    /// The same of clients that somebody said yes to: strangers cannot make those wait
+    /// Client metadata documents of clients that a user has consented to, by host; apart from
+    /// `documents`, so that fetches caused by strangers cannot delay these
     pub(crate) known_documents: Limit,
 }
 
@@ -72,10 +73,11 @@ impl Rate {
         Self { burst, every }
     }
 
-    /// The new state of a bucket that was in state `paid`, or how long to wait; both in ms
+    /// Returns the new state of a bucket that was in state `paid`, or how long to wait; both in ms
     fn take(self, paid: i64, now: i64) -> Result<i64, i64> {
         let room = self.every.saturating_mul(self.burst);
-        // Nobody pays so far ahead: the clock was set back, and all would wait until it is there again.
+        // A bucket is never paid that far ahead, so the clock was set back. Without this reset all
+        // callers would wait until the clock has caught up.
         let paid = if paid > now.saturating_add(room) {
             now
         } else {
@@ -87,7 +89,7 @@ impl Rate {
     }
 }
 
-/// Whom a request is counted for, in one bucket or several
+/// The key that a request is counted under, in one bucket or several
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CountedAs {
     /// An IPv4 address, or the host of a document
@@ -105,7 +107,8 @@ pub(crate) enum CountedAs {
 }
 
 impl CountedAs {
-    /// By address; none if it is loopback, where a proxy in front of us sends everyone's requests
+    /// By address; `None` if it is loopback, where a proxy in front of the broker sends the
+    /// requests of many clients
     pub(crate) fn address(address: IpAddr) -> Option<Self> {
         match address.to_canonical() {
             ip if ip.is_loopback() => None,
@@ -141,7 +144,7 @@ impl CountedAs {
     }
 }
 
-/// A limit for each caller and one for all together
+/// A limit for each caller and a global one
 #[derive(Debug)]
 pub(crate) struct Limit {
     each: Rate,
@@ -149,11 +152,11 @@ pub(crate) struct Limit {
     /// one of them does not lock the others out, and all of them do not get a multiple
     site: Rate,
     all: Rate,
-    /// Until when each has used up its share
+    /// Until when each bucket has used up its share
     state: Mutex<(i64, HashMap<String, i64>)>,
 }
 
-/// Come again in so many seconds
+/// Retry after this many seconds
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests in a short time")]
 pub(crate) struct TooMany(pub(crate) u64);
@@ -168,14 +171,14 @@ impl Limit {
         }
     }
 
-    /// Count one; without a caller only all together are counted
+    /// Count one request; without a caller only the global limit applies
     pub(crate) fn take(&self, who: Option<&CountedAs>, now: Timestamp) -> Result<(), TooMany> {
         let now = now.as_millisecond();
         let wait = |ms: i64| TooMany(u64::try_from(ms / 1000 + 1).unwrap_or(1));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, known) = &mut *state;
         let next = self.all.take(*all, now).map_err(wait)?;
-        // What is refused by one bucket is counted in none.
+        // A request that one bucket refuses is counted in none.
         let mut paid = Vec::new();
         for (name, is_site) in who.map(CountedAs::buckets).unwrap_or_default() {
             let rate = if is_site { self.site } else { self.each };
@@ -186,7 +189,7 @@ impl Limit {
             if known.len() >= REMEMBERED && !known.contains_key(name) {
                 known.retain(|_, paid| *paid > now);
             }
-            // A caller for whom there is no room is counted among all.
+            // A caller that does not fit into the table is counted by the global limit alone.
             if known.len() < REMEMBERED || known.contains_key(name) {
                 known.insert(name.to_owned(), until);
             }
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_holds_nobody_up() {
+    fn a_clock_that_is_set_back_does_not_delay_callers() {
         let limit = Limit::new(
             Rate::new(3, Duration::from_secs(10)),
             Rate::new(100, Duration::from_secs(1)),
@@ -298,7 +301,7 @@ mod tests {
         );
     }
 
-    /// How many of `tries` requests are let in, each from the next address
+    /// How many of `tries` requests are admitted, each from the next address
     fn let_in(limit: &Limit, tries: u128, address: impl Fn(u128) -> u128) -> usize {
         let taken = (0..tries).filter(|n| {
             let ip = IpAddr::V6(Ipv6Addr::from(address(*n)));
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn one_48_gets_no_multiple_of_the_allowance_and_locks_nobody_out() {
+    fn one_48_gets_no_multiple_of_the_allowance_and_locks_no_other_out() {
         const SITE: u128 = 0x2001_0db8_0001 << 80;
         for limit in [
             Limits::default().registrations,

@@ -1,4 +1,4 @@
-//! Randomness as an argument
+//! Randomness as a dependency
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub trait Rng: Send + Sync + fmt::Debug {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The machine's own generator
+/// The generator of the operating system
 #[derive(Debug, Clone)]
 pub struct SystemRng(SystemRandom);
 
@@ -34,7 +34,7 @@ pub(crate) fn bytes<const N: usize>(rng: &dyn Rng) -> [u8; N] {
     bytes
 }
 
-/// A name that nobody can guess, for rows, requests and forms
+/// An unguessable id, for rows, requests and forms
 pub(crate) fn id(rng: &dyn Rng) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes::<16>(rng))

@@ -1,4 +1,4 @@
-//! Forgetting what has ended
+//! The sweep: deletes what has expired
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,25 +7,25 @@ use jiff::Timestamp;
 use crate::{app::App, store::StoreError};
 
 const EVERY: Duration = Duration::from_mins(10);
-/// How often cached bearers, which hold forge tokens, are looked through
+/// How often expired entries are dropped from the cache of bearer tokens, which holds forge tokens
 const CACHE_TRIM_INTERVAL: Duration = Duration::from_secs(30);
-/// So long a used code is known, and using it again ends what it gave
+/// How long a used code is kept; within that time, a replay revokes its grant
 const CODES: Duration = Duration::from_hours(24);
-/// So long grants that ended are kept for the admin to see
+/// How long revoked grants are kept for the admin to see
 const GRANTS: Duration = Duration::from_hours(7 * 24);
-/// A client that registered and never got a token is forgotten
+/// Age at which a client that registered and never got a token is deleted
 const CLIENTS: Duration = Duration::from_hours(24);
-/// So many clients that never got a token are kept at most. Five a second may register, so each
-/// has half an hour for its sign-in, however many strangers come
+/// Maximum number of clients that never got a token. Five a second may register, so each has half
+/// an hour for its sign-in, however many strangers register
 const UNUSED_CLIENTS_KEPT: i64 = 10_000;
-/// So many events of registrations are kept at most
+/// Maximum number of registration events
 const REGISTRATIONS_KEPT: i64 = 10_000;
-/// One that got tokens, when all its grants are forgotten and nobody used it for so long
+/// How long a client that got tokens, and has no grant left, is kept after its last use
 const IDLE_CLIENTS: Duration = Duration::from_hours(90 * 24);
-/// What a sign-in brought has so long to become a grant
+/// How long the tokens of a sign-in are kept without a grant
 const SIGN_INS: Duration = Duration::from_mins(10);
 
-/// Sweep now and then, for ever
+/// Run the sweep periodically, for ever
 pub(crate) async fn run(app: Arc<App>) {
     let mut tick = tokio::time::interval(EVERY);
     let mut trim = tokio::time::interval(CACHE_TRIM_INTERVAL);
@@ -62,7 +62,7 @@ pub(crate) async fn once(app: &App) -> Result<(), StoreError> {
         .await?;
     let erased = store.erase_unused(before(SIGN_INS), now).await?;
     let events = store.sweep_audit(before(app.config.audit_ttl)).await?;
-    // Also what an end could not take out of the log because somebody was reading.
+    // Also empties the log of what a revocation could not remove, because a reader held a snapshot.
     let settled = store.settle().await;
     tracing::debug!(
         authorizations,

@@ -8,19 +8,19 @@ use ring::digest::{SHA256, digest};
 
 use crate::rng::{self, Rng};
 
-/// What a token opens
+/// Kind of a token
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Access,
     Refresh,
     Code,
     ClientSecret,
-    /// The cookie of somebody who looks at their connections
+    /// Session cookie of the connections page
     PageSession,
 }
 
 impl Kind {
-    /// Scanners for leaked secrets look for it
+    /// A fixed prefix, which scanners for leaked secrets look for
     const fn prefix(self) -> &'static str {
         match self {
             Self::Access => "bbat_",
@@ -54,7 +54,8 @@ impl Token {
         Self(Secret::new(format!("{text}{}", checksum(&text))))
     }
 
-    /// Read a token; one of another kind or with a typing mistake needs no look at the database
+    /// Parse a token; one of another kind or with a typing mistake is rejected without a database
+    /// lookup
     pub(crate) fn parse(kind: Kind, text: &str) -> Option<Self> {
         let body = text.strip_prefix(kind.prefix())?;
         if !text.is_ascii() || body.len() != 43 + CHECKSUM {
@@ -111,7 +112,7 @@ impl TokenHash {
         &self.0
     }
 
-    /// Compare in a time that tells nothing of where they differ
+    /// Compare in constant time
     pub(crate) fn matches(&self, other: &Self) -> bool {
         same(&self.0, &other.0)
     }
@@ -140,7 +141,7 @@ impl StoredHash {
         &self.0
     }
 
-    /// Compare in a time that tells nothing of where they differ
+    /// Compare in constant time
     pub(crate) fn matches(&self, other: &Self) -> bool {
         same(&self.0, &other.0)
     }

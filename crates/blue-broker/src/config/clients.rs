@@ -1,4 +1,4 @@
-//! Clients that an admin wrote down
+//! Clients that an admin configured
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct RawClient {
     pub(super) secret_file: Option<PathBuf>,
 }
 
-/// A client that an admin wrote down
+/// A client that an admin configured
 #[derive(Debug, Clone)]
 pub struct StaticClient {
     pub id: String,

@@ -13,7 +13,7 @@ use super::{
     settings::{Kind, SETTINGS},
 };
 
-/// What was given, before it is understood
+/// Flags, variables and file, before they are parsed
 #[derive(Default)]
 pub struct Given {
     /// Key and value of each flag
@@ -45,7 +45,7 @@ impl fmt::Debug for File {
     }
 }
 
-/// One thing that is wrong, and where it was said
+/// One fault in the configuration, and where the value was given
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub source: String,
@@ -91,14 +91,14 @@ pub(super) struct Layers {
     file: String,
     file_path: PathBuf,
     file_base: PathBuf,
-    /// There is a file, and nobody knows what it says
+    /// There is a file, and it could not be read or parsed
     unread: bool,
     faults: Vec<Fault>,
 }
 
-/// What is said of a name that nobody knows
+/// Message about an unknown name, with the most similar known one
 fn unknown(name: &str, known_as: fn(&super::Setting) -> &'static str) -> String {
-    // What all variables begin with makes none of them alike.
+    // The prefix that all variables share must not count as similarity.
     fn own(name: &str) -> &str {
         name.strip_prefix("BLUE_BROKER_").unwrap_or(name)
     }
@@ -158,7 +158,7 @@ impl Layers {
         let table: toml::Table = match toml::from_str(text) {
             Ok(table) => table,
             Err(error) => {
-                // Only the place: the words around it may be a secret.
+                // Only the line number: the text around the fault may be a secret.
                 let line = error
                     .span()
                     .map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -228,11 +228,11 @@ impl Layers {
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
             return;
         };
-        // It may be in the file.
+        // The value may be in the file that could not be read.
         if self.unread {
             return;
         }
-        // A fault of it or of its file was told already.
+        // A fault of the value or of its file was reported already.
         let told = |fault: &Fault| {
             let file = format!("{key}_file");
             let mut given = [key, file.as_str()].into_iter();
@@ -344,7 +344,7 @@ impl Layers {
         value.map_or(&self.file_base, |value| &value.base)
     }
 
-    /// The clients of the file; `good` says what is wrong with a redirect URI
+    /// The clients of the file; `good` checks a redirect URI
     pub(super) fn clients(
         &mut self,
         good: impl Fn(&str) -> Result<(), String>,

@@ -1,7 +1,7 @@
-//! What the broker is told: flags, then variables, then a file, then defaults
+//! Configuration of the broker: flags, then variables, then a file, then defaults
 //!
-//! Values are read as text, each with where it came from, and then become types that cannot be
-//! wrong. All faults are found in one go.
+//! Values are read as text, each with its origin, and then parsed into types that are always valid.
+//! All faults are reported at once.
 
 mod clients;
 mod layers;
@@ -39,7 +39,7 @@ pub struct Config {
     pub data: PathBuf,
     pub database: Database,
     pub key_file: KeyFile,
-    /// What is asked of the forge for each person
+    /// Scopes that the broker requests at the forge for each user
     pub forge_scopes: ForgeScopes,
     pub access_ttl: Duration,
     pub refresh_ttl: Duration,
@@ -53,7 +53,7 @@ pub struct Config {
     pub metadata_hosts: MetadataHosts,
     /// Browser origins that may call `/mcp`, besides the broker's own
     pub origins: Vec<String>,
-    /// Proxies whose word on who asks is believed, for limits and the log
+    /// Proxies whose `X-Forwarded-For` is trusted, for limits and the log
     pub trusted_proxies: Vec<Network>,
     pub clients: Vec<StaticClient>,
     /// Files that one of the secrets was read from
@@ -82,7 +82,7 @@ impl KeyFile {
     }
 }
 
-/// Whose client metadata documents are fetched
+/// Hosts from which client metadata documents are fetched
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetadataHosts {
     /// Every public host
@@ -93,7 +93,8 @@ pub enum MetadataHosts {
 }
 
 impl Config {
-    /// Read what was given; `home` is the folder for files of which nobody said where they go
+    /// Parse and validate the configuration; `home` is the folder for files without a configured
+    /// path
     pub fn read(given: &Given, home: &std::path::Path) -> Result<Self, Faults> {
         let mut from = Layers::read(given);
         let data = from.path("data").unwrap_or_else(|| home.to_owned());
@@ -161,7 +162,7 @@ impl Config {
             (Some(schemes), Some(own)) => {
                 redirect::good(schemes, own, uri).map_err(|why| why.to_string())
             }
-            // What is wrong with those is told already.
+            // Faults of those were reported already.
             _ => Ok(()),
         });
         let secret_files = std::mem::take(&mut from.secret_files);

@@ -35,7 +35,8 @@ impl Network {
         if bits > most {
             return Err(bad());
         }
-        // More may be meant than was written, or less: whom to trust must not be guessed.
+        // An address with host bits set is ambiguous, and which proxies to trust must not be
+        // guessed.
         let whole = Self { first, bits };
         if prefix(first, bits) != value(first) {
             return Err(format!("`{text}` has bits set behind the first {bits}"));

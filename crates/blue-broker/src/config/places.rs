@@ -1,11 +1,11 @@
-//! Whether files can be where they are said to be; nothing is made to find out
+//! Checks that files can be created at their configured paths, without creating anything
 
 use std::path::Path;
 
 use super::Database;
 use crate::crypto::{self, KeyFileError};
 
-/// Whether there is such a folder, or one could be made
+/// Whether the folder exists or could be created
 pub(super) fn can_be_folder(path: &Path) -> Result<(), String> {
     let there = path.ancestors().find(|above| above.exists());
     match there {
@@ -14,7 +14,7 @@ pub(super) fn can_be_folder(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Whether a database can be there: of its folder, only that of the data is made
+/// Whether a database can be created there; only the data folder itself is created when missing
 pub(super) fn can_hold(database: &Database, data: &Path) -> Result<(), String> {
     let Database::Sqlite(path) = database else {
         return Ok(());
@@ -30,7 +30,8 @@ pub(super) fn can_hold(database: &Database, data: &Path) -> Result<(), String> {
     }
 }
 
-/// Whether a file holds keys; who may not read it may still have other commands to run
+/// Whether a file holds keys; an unreadable one is accepted, because other commands may run as
+/// another user
 pub(super) fn holds_keys(path: &Path) -> Result<(), String> {
     if !path.is_file() {
         return Err(format!("`{}` is not a file", path.display()));

@@ -1,8 +1,9 @@
 //! How a PostgreSQL is reached: encrypted and verified, unless its URL says otherwise
 //!
-//! libpq's default, `prefer`, encrypts where the server offers it and checks nothing. Whoever stands
-//! between could read and change every row. So for a database on another machine an absent
-//! `sslmode` means `verify-full`; on this machine, by socket or loopback, no other machine is between.
+//! libpq's default, `prefer`, encrypts where the server offers it and verifies nothing, so a
+//! machine in the middle could read and change every row. For a database on another machine an
+//! absent `sslmode` therefore means `verify-full`; by socket or loopback there is no network in
+//! between.
 
 use std::net::IpAddr;
 
@@ -14,9 +15,9 @@ use super::Database;
 /// Names that a URL may give the mode by
 const SSLMODE: &[&str] = &["sslmode", "ssl-mode"];
 
-/// The options of a URL, with the `sslmode` that holds where it names none
+/// The options of a URL, with the `sslmode` that applies where it names none
 ///
-/// `PGSSLMODE` does not count for another machine: it is a default of other programs.
+/// `PGSSLMODE` is ignored for another machine: it is a default meant for other programs.
 pub(crate) fn postgres_options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     let options: PgConnectOptions = url.parse()?;
     let is_named = Url::parse(url)

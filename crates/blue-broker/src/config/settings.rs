@@ -1,16 +1,16 @@
 //! The one list of settings; flags, variables and the keys of the file are made from it
 
-/// Something that can be set
+/// A setting of the broker
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// In the file
+    /// Key in the configuration file
     pub key: &'static str,
-    /// In the environment
+    /// Environment variable
     pub var: &'static str,
     pub what: &'static str,
-    /// What holds when it is not set, in words for people
+    /// Default as the documentation describes it
     pub default: &'static str,
-    /// The same as a value; empty if there is none
+    /// Default as a value; empty if there is none
     pub(super) value: &'static str,
     pub kind: Kind,
 }
@@ -20,7 +20,7 @@ pub enum Kind {
     Text,
     /// A path; a relative one is below the folder that it was written in
     Path,
-    /// No flag, because everybody on the machine sees those
+    /// No flag, because every user of the machine can see the arguments of a process
     Secret,
 }
 

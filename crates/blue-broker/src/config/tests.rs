@@ -288,7 +288,7 @@ fn files_that_cannot_be_there_are_faults() {
         told,
         [format!("BLUE_BROKER_DB: `{}` is a folder", at(dir.path()))]
     );
-    // The folder of the data is made at the start, and what is in it after that.
+    // The data folder is created at the start, and then what is in it.
     let data = at(&dir.path().join("new/data"));
     let db = format!("sqlite:{data}/x.db");
     read(&with(&[
@@ -401,7 +401,7 @@ fn a_broken_file_shows_no_secret_and_is_the_only_fault() {
         "{told:?}"
     );
     assert!(!told[0].contains("hunter2"), "{told:?}");
-    // What it says is not known, so nothing is missing.
+    // The file could not be read, so no setting is reported as missing.
     assert_eq!(told.len(), 1, "{told:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Values that cannot be wrong
+//! Values that are valid by construction
 
 use std::{
     fmt,
@@ -50,7 +50,7 @@ impl PublicUrl {
         Self { origin, url }
     }
 
-    /// The same with the port that was bound, where port 0 was said
+    /// Replaces port 0 by the port that was bound
     pub(crate) fn with_port(self, port: u16) -> Self {
         if self.url.port() != Some(0) {
             return self;
@@ -66,12 +66,12 @@ impl PublicUrl {
         &self.origin
     }
 
-    /// The address of a path of ours
+    /// The public URL of a path of the broker
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.origin)
     }
 
-    /// What tokens are for
+    /// The resource that access tokens are valid for (RFC 8707)
     pub fn resource(&self) -> String {
         self.at("/mcp")
     }
@@ -91,7 +91,7 @@ impl PublicUrl {
         self.url.scheme() == "https"
     }
 
-    /// Whether an address is ours, by whatever name of this machine
+    /// Whether a URL leads to the broker itself, by whatever name of this machine
     pub(crate) fn leads_here(&self, url: &Url) -> bool {
         let same_port = url.port_or_known_default() == self.url.port_or_known_default();
         url.origin() == self.url.origin() || (same_port && self.is_loopback() && is_loopback(url))
@@ -207,7 +207,8 @@ impl Database {
     pub(super) fn parse(text: &str, base: &Path) -> Result<Self, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             let url = Url::parse(text).map_err(|_| "not a postgres:// URL".to_owned())?;
-            // The driver leaves out what it does not know, and then nothing is encrypted.
+            // The driver ignores options that it does not know; with a misspelled `sslmode` nothing
+            // would be encrypted.
             let known =
                 |name: &str| POSTGRES_OPTIONS.contains(&name) || name.starts_with("options[");
             let mut options = url.query_pairs();
@@ -216,7 +217,7 @@ impl Database {
             }
             return match text.parse::<PgConnectOptions>() {
                 Ok(_) => Ok(Self::Postgres(Secret::new(text))),
-                // It repeats a mode, but no password.
+                // The driver's message repeats a mode, but no password.
                 Err(error) => Err(error.to_string().replace("error with configuration: ", "")),
             };
         }
@@ -230,7 +231,7 @@ impl Database {
     }
 }
 
-/// Scopes of the forge; a name it does not know would mean everything, so there are no others
+/// Scopes of the forge, from a fixed list: a forge takes an unknown name for full access
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgeScopes(Vec<String>);
 
@@ -343,7 +344,7 @@ pub(super) fn duration(text: &str, min: Duration, max: Duration) -> Result<Durat
     Ok(time)
 }
 
-/// The same the other way round
+/// Formats a duration as [`duration`] reads it
 fn shown(time: Duration) -> String {
     let seconds = time.as_secs();
     let units = [(86400, 'd'), (3600, 'h'), (60, 'm')];

@@ -1,6 +1,6 @@
 //! The file of the master keys: one key a line in base64, the active one first
 //!
-//! One that an admin made may also be the 32 bytes of a key and nothing else.
+//! A file that an admin made may also be the 32 raw bytes of one key.
 
 use std::{
     fs::{self, File},
@@ -35,10 +35,11 @@ pub enum KeyFileError {
     Busy { path: String },
 }
 
-/// Read the keys; a file that nobody named is made
+/// Read the keys; a missing file at the default path is created, at a configured path it is an
+/// error
 ///
-/// `known` is the id of a key that the database was written with: then a new key would open
-/// nothing, and losing the file must not go unnoticed.
+/// `known` is the id of a key that the database was written with. If there is one, no file is
+/// created: a new key would open no row, and the loss of the file must not go unnoticed.
 pub(crate) fn load_or_make(
     file: &KeyFile,
     rng: &dyn Rng,
@@ -46,7 +47,7 @@ pub(crate) fn load_or_make(
 ) -> Result<KeyRing, KeyFileError> {
     let path = file.path();
     if let Some(mode) = file.open_to_others() {
-        // No refusal: secrets that a supervisor mounts are often readable by a group.
+        // Only a warning: secrets that a supervisor mounts are often readable by a group.
         tracing::warn!(
             path = %path.display(),
             mode = format!("{mode:o}"),
@@ -64,7 +65,7 @@ pub(crate) fn load_or_make(
                 });
             }
             let made = KeyRing::of(MasterKey::of(rng::bytes(rng)), Vec::new());
-            // Two replicas may start at once: both use the file that was there first.
+            // Two replicas may start at once: both use the file that was created first.
             match make(path, &made) {
                 Err(KeyFileError::Write { source, .. })
                     if source.kind() == io::ErrorKind::AlreadyExists =>
@@ -78,7 +79,7 @@ pub(crate) fn load_or_make(
     }
 }
 
-/// Read the keys of a file that is there
+/// Read the keys of an existing file
 pub(crate) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
     let held = fs::read(path).map_err(|source| KeyFileError::Read {
         path: shown(path),
@@ -87,7 +88,8 @@ pub(crate) fn read(path: &Path) -> Result<KeyRing, KeyFileError> {
     parse(&held, path)
 }
 
-/// Held by whoever changes the file: of two who do it at once, one would write over the other's key
+/// Lock on the key file while it is changed: of two concurrent rotations, one would overwrite the
+/// other's key
 #[derive(Debug)]
 pub(crate) struct Lock {
     /// The folder: the file itself is replaced
@@ -95,7 +97,7 @@ pub(crate) struct Lock {
 }
 
 pub(crate) fn lock(path: &Path) -> Result<Lock, KeyFileError> {
-    // Elsewhere a folder cannot be opened.
+    // Other systems cannot open a folder.
     if !cfg!(unix) {
         return Ok(Lock { _folder: None });
     }
@@ -116,12 +118,12 @@ pub(crate) fn lock(path: &Path) -> Result<Lock, KeyFileError> {
     }
 }
 
-/// Replace the file in one step, readable by its owner only, who stays the same
+/// Replace the file atomically; it stays readable by its owner only, and the owner stays the same
 pub(crate) fn write(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
     put(path, ring, |file| file.persist(path))
 }
 
-/// Make the file in one step, readable by its owner only; one that is there stays as it is
+/// Create the file atomically, readable by its owner only; an existing one is left unchanged
 fn make(path: &Path, ring: &KeyRing) -> Result<(), KeyFileError> {
     put(path, ring, |file| file.persist_noclobber(path))
 }
@@ -147,7 +149,7 @@ fn put(
     }
     file.as_file().sync_all().map_err(failed)?;
     persist(file).map_err(|error| failed(error.error))?;
-    // Rows will need the key: it must not be lost with the power.
+    // Rows will need the key, so it must survive a power cut.
     #[cfg(unix)]
     File::open(folder(path))
         .and_then(|folder| folder.sync_all())
@@ -155,7 +157,7 @@ fn put(
     Ok(())
 }
 
-/// Give a new file to whom the old one belongs: an admin may be root, the broker is not
+/// Give a new file the owner of the old one: an admin may be root, the broker is not
 #[cfg(unix)]
 fn give_to_owner(new: &File, old: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -167,7 +169,7 @@ fn give_to_owner(new: &File, old: &Path) -> io::Result<()> {
         fchown(new, Some(old.uid()), None)?;
     }
     if old.gid() != mine.gid() {
-        // No loss: a group has no rights here.
+        // A failure loses nothing: the group has no rights on the file.
         let _ = fchown(new, None, Some(old.gid()));
     }
     Ok(())
@@ -182,7 +184,7 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn parse(held: &[u8], path: &Path) -> Result<KeyRing, KeyFileError> {
-    // Words that somebody typed are no key, however many they are.
+    // Text that an admin typed is not a raw key, even if it has 32 bytes.
     let is_text = held
         .iter()
         .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
@@ -248,7 +250,7 @@ mod tests {
         let file = KeyFile::Own(dir.path().join("keys"));
         let rng = SystemRng::default();
         let made = load_or_make(&file, &rng, None).unwrap();
-        // Only root can give files away.
+        // Only root can change the owner of a file.
         if chown(file.path(), Some(4711), Some(4712)).is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The master keys: one that is used, and those before it that still open
+//! The master keys: the active one, and older ones that still open what they sealed
 
 use std::fmt;
 
@@ -7,18 +7,19 @@ use ring::{digest, hkdf, hmac};
 use super::seal::{self, Bound, DataKey, SealError};
 use crate::rng::{self, Rng};
 
-/// What a key that is made from a master key is for
+/// Purpose of a key that is derived from a master key
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Wrapping the keys of people
+    /// Wrapping the data keys of users
     DataKeys,
     /// PKCE verifiers towards the forge
     UpstreamVerifier,
-    /// States towards the forge, so that a second press of a button leads to the same place
+    /// States towards the forge: derived, so that a second press of the button leads to the same
+    /// URL
     UpstreamState,
     /// Authorization codes, so that a page can be shown twice without the code being stored
     Code,
-    /// Cookies of people who look at their connections, so that a page can be asked for twice
+    /// Session cookies of the connections page: derived, so that a page can be requested twice
     PageSession,
     /// Values of forms
     Form,
@@ -104,7 +105,7 @@ impl KeyRing {
         Self { active, previous }
     }
 
-    /// The same ring each time
+    /// A ring with a fixed key
     #[cfg(test)]
     pub(crate) fn fixed() -> Self {
         Self::of(MasterKey::of([7; 32]), Vec::new())
@@ -114,7 +115,7 @@ impl KeyRing {
         std::iter::once(&self.active).chain(&self.previous)
     }
 
-    /// A ring with a new key in front
+    /// A ring with a new active key in front of these
     pub(crate) fn rotated(&self, rng: &dyn Rng) -> Self {
         Self {
             active: MasterKey::of(rng::bytes(rng)),
@@ -169,12 +170,13 @@ impl KeyRing {
         self
     }
 
-    /// `id` with the active key's own id in front, for [`Self::derived`] to find it after a rotation
+    /// `id` with the id of the active key in front, by which [`Self::derived`] finds that key after
+    /// a rotation
     pub(super) fn named(&self, id: &str) -> String {
         format!("{}.{id}", self.active.id)
     }
 
-    /// 32 bytes that only this ring can make again from `context`
+    /// Derives 32 bytes from `context` and a master key
     pub(super) fn derived(&self, purpose: Purpose, context: &str) -> [u8; 32] {
         let named = context.split_once('.').map(|(id, _)| id);
         let key = self.all().find(|key| Some(key.id.as_str()) == named);

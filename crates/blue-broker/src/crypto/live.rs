@@ -1,7 +1,7 @@
-//! The master keys of a broker that runs, while an admin may replace them
+//! The master keys of a running broker, while an admin may replace them
 //!
-//! A rotation writes the file before any row needs the new key. So whoever meets a key that is not
-//! known reads the file again, and nothing has to be restarted.
+//! A rotation writes the file before any row needs the new key. A broker that meets an unknown key
+//! id therefore reads the file again, and needs no restart.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{causes, config::KeyFile, rng::Rng};
 
-/// The keys as the file last had them
+/// The keys as they were last read from the file
 #[derive(Debug)]
 pub(crate) struct Keys {
     file: KeyFile,
@@ -31,7 +31,7 @@ impl Keys {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Read the file again; what is wrong with it is told, and the keys stay as they were
+    /// Read the file again; a fault in it is logged, and the keys stay as they were
     pub(crate) fn look_again(&self) {
         let read = match file::read(self.file.path()) {
             Ok(read) => read,
@@ -45,13 +45,15 @@ impl Keys {
         if read.ids() == known.ids() {
             return;
         }
-        // A key that was taken out may still be needed by what runs; it goes at the next start.
+        // A key that was removed from the file may still be needed by requests in progress; it is
+        // dropped at the next start.
         let read = read.with_older(&known);
         tracing::info!(ids = ?read.ids(), "the master keys changed");
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
     }
 
-    /// Wrap with the key that is active now: who rotates counts on no row of an older one
+    /// Wrap with the key that is active in the file now: a rotation relies on no later row using an
+    /// older key
     pub(crate) fn wrap(&self, rng: &dyn Rng, key: &DataKey, bound: &Bound) -> WrappedKey {
         self.look_again();
         self.ring().wrap(rng, key, bound)
@@ -64,17 +66,17 @@ impl Keys {
         self.ring().unwrap(wrapped, bound)
     }
 
-    /// A name that says with which key [`Self::derived`] makes what belongs to it
+    /// Prefixes an id with the key that [`Self::derived`] uses for it
     pub(crate) fn named(&self, id: &str) -> String {
         self.ring().named(id)
     }
 
-    /// 32 bytes that only these keys can make again from `context`
+    /// Derives 32 bytes from `context` and a master key
     pub(crate) fn derived(&self, purpose: Purpose, context: &str) -> [u8; 32] {
         self.ring().derived(purpose, context)
     }
 
-    /// The same with each key that there is, the active one first
+    /// Like [`Self::derived`], once with each key, the active one first
     pub(crate) fn derived_by_each(&self, purpose: Purpose, context: &str) -> Vec<[u8; 32]> {
         self.ring().derived_by_each(purpose, context)
     }
@@ -99,7 +101,7 @@ mod tests {
         let wrapped = rotated.wrap(&rng, &DataKey::new(&rng), &place);
         assert!(keys.unwrap(&wrapped, &place).is_ok());
         assert_eq!(keys.ring().ids(), rotated.ids());
-        // What was begun before goes on, and what begins now uses the new key.
+        // An authorization that began before the rotation goes on, and a new one uses the new key.
         assert_eq!(keys.derived(Purpose::Code, &begun), code);
         assert_ne!(keys.named("an-id"), begun);
         assert!(keys.derived_by_each(Purpose::Form, "x").len() == 2);
@@ -132,7 +134,7 @@ mod tests {
         std::fs::remove_file(file.path()).unwrap();
         keys.look_again();
         assert_eq!(keys.ring().ids(), made.ids());
-        // Nor does one without the key that is in use.
+        // Nor does a file without the active key.
         file::write(file.path(), &made.rotated(&rng).only_active()).unwrap();
         keys.look_again();
         assert_eq!(keys.ring().ids().len(), 2);

@@ -11,9 +11,9 @@ use crate::rng::{self, Rng};
 
 const NONCE: usize = 24;
 
-/// What is bound to sealed bytes, so that they open nowhere else
+/// Context that sealed bytes are bound to, so that they open nowhere else
 ///
-/// Every part has its length before it: no two lists of parts have the same bytes.
+/// Every part is prefixed with its length: no two lists of parts have the same bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound(Vec<u8>);
 
@@ -33,12 +33,12 @@ impl Bound {
     }
 }
 
-/// The bytes do not belong here, were changed, or have another key
+/// The bytes were sealed for another place or with another key, or were changed
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("sealed data could not be opened")]
 pub(crate) struct SealError;
 
-/// A key for the rows of one person
+/// Key for the rows of one user
 #[derive(Clone)]
 pub(crate) struct DataKey(pub(super) [u8; 32]);
 
@@ -53,7 +53,7 @@ impl DataKey {
         Self(rng::bytes(rng))
     }
 
-    /// Seal bytes; the nonce is before them
+    /// Seal bytes; the nonce is prepended
     pub(crate) fn seal(&self, rng: &dyn Rng, plain: &[u8], bound: &Bound) -> Vec<u8> {
         seal(&self.0, rng, plain, bound)
     }

@@ -38,7 +38,7 @@ impl TokenKey {
     }
 }
 
-/// What the wrapped secret is bound to: no key of a user opens in its place
+/// Context that the wrapped secret is bound to, so that no user's data key opens in its place
 pub(crate) fn token_key_place() -> Bound {
     Bound::to("token_keys").and("1")
 }

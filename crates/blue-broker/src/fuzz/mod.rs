@@ -1,6 +1,7 @@
-//! What must hold for every input: the bodies of the fuzz targets, which are plain tests too
+//! Properties that hold for every input: the bodies of the fuzz targets, which also run as plain
+//! tests
 //!
-//! Not part of the crate unless the feature `fuzz` is asked for; only `fuzz/` does.
+//! Compiled only with the feature `fuzz`, which `fuzz/` enables.
 
 #[cfg(test)]
 mod tests;
@@ -68,7 +69,7 @@ pub fn redirect_uri(data: &[u8]) {
         "cursor://editor.example/cb",
     ];
     if redirect::allowed(&client(&known), text) && !known.contains(&text) {
-        // Only the port of the own machine is free; a browser must read the same host.
+        // Only the port of a loopback address is free; a browser must read the same host.
         let url = Url::parse(text).expect("what is compared by its parts has parts");
         assert_eq!(url.scheme(), "http", "{text}");
         let host = url.host_str().unwrap_or_default();
@@ -86,7 +87,7 @@ pub fn redirect_uri(data: &[u8]) {
     }
 }
 
-/// What holds for a redirect URI that was taken
+/// Properties of a redirect URI that was accepted
 fn registered(text: &str) {
     let url = Url::parse(text).expect("it was taken");
     assert!(
@@ -113,7 +114,7 @@ pub fn form(data: &[u8]) {
     let Ok(params) = Params::form(&headers, data) else {
         return;
     };
-    // What is taken, every other reader must take for the same: each name once, with this value.
+    // Whatever is accepted, every other parser must read alike: each name once, with this value.
     let mut seen = std::collections::BTreeSet::new();
     for (name, value) in form_urlencoded::parse(data) {
         assert!(
@@ -162,7 +163,7 @@ pub fn cookies(data: &[u8]) {
         };
         assert!(!found.contains(';'), "{found}");
         assert!(text.contains(&format!("{name}={found}")), "{found}");
-        // It is a cookie of its own, not the end of another one's name or value.
+        // It is a whole cookie, not the end of another one's name or value.
         let own = text.split(';').any(|pair| {
             let pair = pair.trim();
             pair.strip_prefix(name)

@@ -1,4 +1,4 @@
-//! The fuzz targets for a moment: the same inputs each time
+//! The fuzz targets, briefly and with the same inputs each time
 
 use super::*;
 
@@ -67,7 +67,7 @@ const PARTS: &[&str] = &[
     "approve",
 ];
 
-/// Texts from pieces that mean something, half of them behind a good beginning
+/// Texts from meaningful pieces, half of them after a valid beginning
 fn texts(rounds: u32, begin: &[&str], mut check: impl FnMut(&[u8])) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = |below: usize| {

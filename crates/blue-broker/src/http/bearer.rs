@@ -1,7 +1,7 @@
-//! From a bearer token to the person behind it
+//! Authentication of `/mcp`: from a bearer token to its user
 //!
-//! What was found is remembered for a moment, because clients call often. An end of a grant in
-//! this process empties it at once; one by another process is noticed when the moment is over.
+//! Results are cached for one second, because clients call often. A revocation in this process
+//! evicts them at once; one by another process takes effect when the entry has expired.
 
 use std::{
     collections::HashMap,
@@ -21,12 +21,12 @@ use crate::{
 };
 
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(1);
-/// Above this, what is too old is dropped; and if that is not enough, all
+/// Size of the cache above which expired entries are dropped; if that does not help, all are
 const MOST: usize = 20_000;
-/// How exact the last use of a grant is known
+/// How precisely the last use of a grant is recorded
 const NOTED: Duration = Duration::from_mins(1);
 
-/// Who came in, and what opens the forge for them
+/// An authenticated caller, with the forge token of the user
 #[derive(Debug, Clone)]
 pub(crate) struct Pass {
     pub(crate) grant: String,
@@ -34,20 +34,20 @@ pub(crate) struct Pass {
     pub(crate) login: String,
     pub(crate) scope: String,
     pub(crate) forge_token: Secret,
-    /// Which of the person's forge tokens it is
+    /// Version of the user's forge tokens that this one belongs to
     pub(crate) version: i64,
-    /// When either token ends
+    /// When the first of the two tokens expires
     good_until: Timestamp,
 }
 
-/// Why nobody came in
+/// Why a request was not admitted
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// There is no token
+    /// The request has no token
     None,
-    /// It opens nothing, or the person has to sign in again
+    /// The token is invalid, or the user has to sign in again
     Invalid(&'static str),
-    /// The forge gives no tokens right now
+    /// The forge issues no tokens at the moment
     Unavailable,
     Broken,
 }
@@ -76,14 +76,14 @@ impl From<FreshError> for Refusal {
     }
 }
 
-/// What was found lately
+/// Cache of authenticated callers, by the hash of their token
 #[derive(Debug, Default)]
 pub(crate) struct Passes(Mutex<Remembered>);
 
 #[derive(Debug, Default)]
 struct Remembered {
     passes: HashMap<TokenHash, Entry>,
-    /// Raised by every end, so that what was read before it is not remembered after it
+    /// Raised by every revocation, so that a lookup that began before it is not cached after it
     ends: u64,
 }
 
@@ -91,7 +91,7 @@ struct Remembered {
 struct Entry {
     pass: Arc<Pass>,
     at: Instant,
-    /// When the use of the grant was last written
+    /// When the last use of the grant was written
     noted: Timestamp,
 }
 
@@ -107,7 +107,7 @@ impl Passes {
         good.then(|| Arc::clone(&entry.pass))
     }
 
-    /// How often grants ended so far, and when the use of this one was last written
+    /// Number of revocations so far, and when the last use of this grant was written
     fn before(&self, hash: &TokenHash) -> (u64, Option<Timestamp>) {
         let remembered = self.lock();
         let noted = remembered.passes.get(hash).map(|entry| entry.noted);
@@ -131,13 +131,14 @@ impl Passes {
 
     /// Drops entries that are too old to be used, and with them the forge tokens they hold
     ///
-    /// Grants that expire, or that another process revokes, are not told to [`Self::forget`].
+    /// [`Self::forget`] does not evict these: it is not called for grants that expire, nor for
+    /// those that another process revokes.
     pub(crate) fn drop_stale(&self) {
         let young = |_: &TokenHash, entry: &mut Entry| entry.at.elapsed() < NOTED;
         self.lock().passes.retain(young);
     }
 
-    /// Forget everything about grants that ended
+    /// Evict everything about revoked grants
     pub(crate) fn forget(&self, grants: &[String]) {
         let mut remembered = self.lock();
         remembered.ends += 1;
@@ -147,7 +148,7 @@ impl Passes {
     }
 }
 
-/// Who sent this request
+/// Authenticates a request by its bearer token
 pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pass>, Refusal> {
     const BAD: Refusal = Refusal::Invalid("the token is not good, or not any more");
     let hash = Token::parse(Kind::Access, token(headers)?)
@@ -158,8 +159,8 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
         return Ok(pass);
     }
     let (ends, noted) = app.passes.before(&hash);
-    // Counted from the look at the rows: what follows may take its time, and whoever ended the
-    // grant meanwhile, elsewhere, waited only as long as we may remember.
+    // The age of the entry counts from before the rows are read, because the steps after it may be
+    // slow. Another process that revokes the grant waits only for the lifetime of a cache entry.
     let at = Instant::now();
     let checked = app.store.check_access(&hash, now).await?.ok_or(BAD)?;
     if checked.resource != app.config.public_url.resource() {
@@ -195,10 +196,10 @@ pub(crate) async fn check(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Pas
     Ok(pass)
 }
 
-/// Log that a use could not be noted, as on a full disk
+/// Log that a use could not be recorded, as on a full disk
 ///
-/// The token is valid all the same, and reading is what the caller came for. The next look at the
-/// rows, a second later at most, tries again.
+/// The token is valid all the same, so the call goes on. The next read of the rows, a second later
+/// at most, tries again.
 fn not_written(noted: Result<(), StoreError>) {
     if let Err(error) = noted {
         let why = &error as &dyn std::error::Error;
@@ -206,7 +207,7 @@ fn not_written(noted: Result<(), StoreError>) {
     }
 }
 
-/// The token of the one `Authorization` header; no other place is looked at
+/// The token of the one `Authorization` header; no other place is accepted
 fn token(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = given.next() else {
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_empties_it_also_for_who_is_looking_right_now() {
+    fn revocation_evicts_lookups_in_progress() {
         let passes = Passes::default();
         let (one, two, now) = (
             TokenHash::of("1"),

@@ -1,6 +1,6 @@
-//! Who asks: the address of the connection, or the one that a trusted proxy names
+//! The caller's address: that of the connection, or the one that a trusted proxy names
 //!
-//! For limits and the log alone. No address of ours is ever made from it.
+//! For limits and the log alone; no URL is ever built from it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,16 +12,17 @@ use crate::{config::Network, limits::CountedAs};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallerAddress(pub(crate) IpAddr);
 
-/// Whom a request is counted for; nobody if that is not known
+/// The key that a request is counted under for limits; `None` if the address is unknown
 pub(crate) fn counted(extensions: &Extensions) -> Option<CountedAs> {
     let CallerAddress(address) = extensions.get()?;
     CountedAs::address(*address)
 }
 
-/// Go back from the connection as far as each one who passed it on is trusted
+/// Walks back from the connection through the forwarding header as long as each hop is a trusted
+/// proxy
 ///
-/// What a stranger wrote into the header stands to the left of what the first proxy added, and is
-/// not reached.
+/// Whatever a client wrote into the header stands to the left of what the first trusted proxy
+/// added, and is not reached.
 pub(super) fn address(trusted: &[Network], connection: IpAddr, headers: &HeaderMap) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.holds(address));
     let mut caller = connection.to_canonical();
@@ -33,7 +34,7 @@ pub(super) fn address(trusted: &[Network], connection: IpAddr, headers: &HeaderM
         .flat_map(|line| line.to_str().unwrap_or("?").split(','))
         .collect();
     for name in named.into_iter().rev() {
-        // What cannot be read hides whatever is behind it.
+        // The walk stops at an entry that cannot be parsed.
         let Some(address) = parse(name.trim()) else {
             break;
         };
@@ -72,9 +73,9 @@ mod tests {
 
     #[test]
     fn only_what_trusted_proxies_wrote_is_believed() {
-        // A stranger who writes the header themselves.
+        // A client that writes the header itself.
         assert_eq!(of("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
-        // The proxy's own word is the last one; before it is what the stranger sent.
+        // The proxy's own entry is the last one; before it is what the client sent.
         assert_eq!(
             of("127.0.0.1", &["198.51.100.1, 203.0.113.9"]),
             "203.0.113.9"
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(of("127.0.0.1", &["203.0.113.9:4711"]), "203.0.113.9");
         assert_eq!(of("127.0.0.1", &["[2001:db8::7]:4711"]), "2001:db8::7");
         assert_eq!(of("127.0.0.1", &["[2001:db8::7]"]), "2001:db8::7");
-        // Nothing, or nothing that can be read: the last that is known.
+        // An absent or unreadable header: the last known address counts.
         assert_eq!(of("127.0.0.1", &[]), "127.0.0.1");
         assert_eq!(of("127.0.0.1", &["unknown"]), "127.0.0.1");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! How many connections there may be, in all and by address
+//! Limits on the number of connections, in total and by address
 
 use std::{
     collections::HashMap,
@@ -12,11 +12,12 @@ use crate::{config::Network, limits::CountedAs};
 
 /// Connections in all, where the process may have as many files
 const MAX_CONNECTIONS: usize = 8192;
-/// Connections of one address, or of one IPv6 network of a household: whole companies come from one
+/// Connections of one address, or of one IPv6 network of a household; high, because a whole company
+/// may share one address
 const MAX_PER_ADDRESS: usize = 512;
 /// Files that are left for the database, the forge and the log
 const RESERVED_FILES: usize = 256;
-/// So many there may be however few files are allowed
+/// Connections that are allowed however few open files there may be
 const MIN_CONNECTIONS: usize = 32;
 
 /// The connections that are open, and how many more may be
@@ -24,7 +25,7 @@ const MIN_CONNECTIONS: usize = 32;
 pub(crate) struct ConnectionLimits {
     all: Arc<Semaphore>,
     per_address: usize,
-    /// Proxies, which bring everyone's requests
+    /// Proxies, which carry the requests of many clients
     exempt: Arc<[Network]>,
     open: Arc<Mutex<HashMap<String, usize>>>,
 }
@@ -76,9 +77,10 @@ impl ConnectionLimits {
         self.all.available_permits()
     }
 
-    /// Count a connection; none if its address has too many
+    /// Count a connection; `None` if its address has too many
     ///
-    /// Loopback and trusted proxies are not counted by address: there, one address is everyone.
+    /// Loopback and trusted proxies are not counted by address, because many clients come through
+    /// them.
     pub(super) fn count(
         &self,
         permit: OwnedSemaphorePermit,

@@ -1,4 +1,4 @@
-//! `/connections`: a person sees and ends what they granted
+//! `/connections`: users see and revoke what they granted
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -34,17 +34,17 @@ use crate::{
 };
 
 const COOKIE: &str = "connections";
-/// Seconds that somebody stays signed in
+/// Seconds until the session of the page expires
 const LIFE: u32 = 1800;
 const WHY: &str = "revoked by the person";
 
-/// The cookie of somebody who signed in; made again each time, stored nowhere
+/// Session cookie of the page; derived from the authorization, never stored
 fn session(app: &App, authorization: &str) -> Token {
     let bytes = app.keys.derived(Purpose::PageSession, authorization);
     Token::of(Kind::PageSession, bytes)
 }
 
-/// Sign somebody in: always with a new cookie, whatever the browser had before
+/// Open a session: always with a new cookie, whatever the browser had before
 pub(crate) async fn open(app: &App, authorization: &str, user: &str) -> Result<(), StoreError> {
     let token = session(app, authorization);
     let session = PageSession {
@@ -56,20 +56,21 @@ pub(crate) async fn open(app: &App, authorization: &str, user: &str) -> Result<(
     app.store.open_page(&token.hash(), &session, now).await
 }
 
-/// Go to the page with the cookie that its sign-in gave; who signed out meanwhile stays so
+/// Redirect to the page with the cookie of this sign-in; a session that was closed meanwhile stays
+/// closed
 pub(crate) fn enter(app: &App, authorization: &str) -> Response {
     let token = session(app, authorization);
     let cookie = browser::set_cookie(&app.config.public_url, COOKIE, token.expose(), LIFE);
     see_other("/connections", Some(cookie))
 }
 
-/// What its forms may carry: one for each master key, the active one first
+/// Tokens that the forms of the page may carry: one for each master key, the active one first
 fn form_tokens(app: &App, session: &Token) -> Vec<String> {
     let each = app.keys.derived_by_each(Purpose::Form, session.expose());
     each.iter().map(|b| URL_SAFE_NO_PAD.encode(b)).collect()
 }
 
-/// Who looks
+/// Returns the session that the request's cookie belongs to
 async fn visitor(app: &App, headers: &HeaderMap) -> Result<Option<(Token, PageSession)>, Trouble> {
     let name = browser::cookie_name(&app.config.public_url, COOKIE);
     let cookie = browser::cookie(headers, &name);
@@ -86,7 +87,7 @@ pub(super) async fn show(
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    // Its forms count at one spelling only.
+    // The cookie and the forms are bound to one spelling of the host.
     if let Some(elsewhere) = authorize::other_spelling(&app, &headers, &uri) {
         return elsewhere;
     }
@@ -107,7 +108,8 @@ async fn list(app: &App, request: &RequestId, headers: &HeaderMap) -> Result<Res
         return Ok(signed_out(&frame, &app.config.forge_name));
     };
     let connections = connections(app, &user.id).await?;
-    // Of the key that it was opened with, which may be the active one no more.
+    // The form token of the key that the session was opened with, which need not be active any
+    // more.
     let tokens = form_tokens(app, &token);
     let is_own = |token: &&String| TokenHash::of(token).matches(&session.form);
     let own = tokens.iter().find(is_own);
@@ -123,7 +125,7 @@ async fn list(app: &App, request: &RequestId, headers: &HeaderMap) -> Result<Res
     Ok(page.show(&frame))
 }
 
-/// Clients rather than grants: one that was connected three times is one to a person
+/// One entry per client, not per grant: to a user, a client that was connected three times is one
 async fn connections(app: &App, user: &str) -> Result<Vec<Connection>, Trouble> {
     let mut by_client: BTreeMap<String, Vec<Grant>> = BTreeMap::new();
     for grant in app.store.grants_of(user).await? {
@@ -182,7 +184,7 @@ async fn change(
         return sign_in(app, from.as_ref()).await;
     }
     let Some((token, session)) = visitor(app, headers).await? else {
-        // Signed out meanwhile: the page says so.
+        // The session was closed meanwhile: the page says so.
         return Ok(see_other("/connections", None));
     };
     let sent = TokenHash::of(params.get("token").unwrap_or_default());
@@ -212,7 +214,7 @@ async fn change(
     Ok(see_other("/connections", None))
 }
 
-/// Send somebody to the forge, for this page alone
+/// Redirect to the forge, to sign in for this page alone
 async fn sign_in(app: &App, from: Option<&CountedAs>) -> Result<Response, Trouble> {
     let ask = Ask {
         client_id: None,

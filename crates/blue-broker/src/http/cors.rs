@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Paths whose answers depend on nothing that a browser adds by itself
+/// Paths whose responses do not depend on cookies
 const OPEN: &[&str] = &[
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
@@ -21,7 +21,7 @@ const OPEN: &[&str] = &[
     "/oauth/revoke",
 ];
 
-/// Answer preflights of the open paths, and let anybody read what they say
+/// Answer preflights of the open paths, and let pages of every origin read their responses
 pub(super) async fn cors(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if !OPEN.contains(&path) {

@@ -92,13 +92,13 @@ pub(crate) fn page_with_head(
     (status, headers, html.into_string()).into_response()
 }
 
-/// What went wrong, in words for the person in front of the browser
+/// An error, explained to the user in front of the browser
 #[derive(Debug, Clone)]
 pub(crate) struct ErrorPage<'a> {
     pub(crate) status: StatusCode,
     pub(crate) title: &'a str,
     pub(crate) what: &'a str,
-    /// What they can do about it
+    /// What the user can do about it
     pub(crate) advice: &'a str,
 }
 

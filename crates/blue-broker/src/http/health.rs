@@ -17,10 +17,10 @@ use tokio::{sync::Mutex, time::timeout};
 use super::json as answer;
 use crate::{app::App, causes};
 
-/// Longest that a part may take to say that it is there
+/// Timeout of the check of one dependency
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether the program runs
+/// Liveness: the process runs
 pub(super) async fn healthz(State(app): State<Arc<App>>) -> Response {
     let body = json!({
         "status": "ok",
@@ -30,9 +30,10 @@ pub(super) async fn healthz(State(app): State<Arc<App>>) -> Response {
     answer(StatusCode::OK, &body)
 }
 
-/// What was found last, good or bad
+/// Cached result of the last readiness check, good or bad
 ///
-/// Anybody may ask, and must not make us ask the forge as often as they like.
+/// The endpoint is public: without the cache, callers could make the broker send the forge as many
+/// requests as they like.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(Mutex<Option<Found>>);
 
@@ -43,12 +44,12 @@ struct Found {
     forge: bool,
 }
 
-/// How long that counts
+/// How long the cached result is used
 const REMEMBERED: Duration = Duration::from_millis(500);
 
-/// Whether it can do its work: database and forge
+/// Readiness: database and forge are available
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
-    // One at a time: the others wait for what it finds.
+    // One check at a time: concurrent requests wait for its result.
     let mut seen = app.seen.0.lock().await;
     let recent = seen.filter(|found| found.at.elapsed() < REMEMBERED);
     let found = match recent {
@@ -111,7 +112,7 @@ async fn forge(app: &App) -> bool {
             tracing::warn!(status, "the forge failed");
             false
         }
-        // A forge that shows its version to nobody but users is there all the same.
+        // Any other response will do: a forge may show its version to signed-in users only.
         Ok(_) => true,
         Err(error) => {
             tracing::warn!(error = causes::whole(&error), "the forge failed");

@@ -1,4 +1,4 @@
-//! `/mcp`: the door to the back end
+//! `/mcp`: authentication in front of the back end
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -22,12 +22,12 @@ use crate::{
     upstream,
 };
 
-/// What a page of an allowed origin may send and read
+/// Headers that a page of an allowed origin may send and read
 const ALLOWED: &str = "authorization, content-type, accept, mcp-protocol-version, mcp-method, \
     mcp-name, mcp-session-id, last-event-id";
 const EXPOSED: &str = "www-authenticate, mcp-session-id, mcp-protocol-version, x-request-id";
 
-/// Let in who has a token, and nobody else, whatever the method
+/// Admits requests with a valid bearer token and rejects all others, whatever the method
 pub(super) async fn mcp(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let known = origin.as_ref().is_none_or(|origin| is_known(&app, origin));
@@ -58,7 +58,7 @@ async fn enter(app: &Arc<App>, known: bool, mut request: Request<Body>) -> Respo
     if !is_our_host(app, &request) {
         return forbidden("this server does not go by the name in `Host`");
     }
-    // The broker's own secrets end here.
+    // The broker's own token and cookies must not reach the back end.
     for name in [header::AUTHORIZATION, header::COOKIE] {
         request.headers_mut().remove(name);
     }
@@ -74,12 +74,12 @@ async fn enter(app: &Arc<App>, known: bool, mut request: Request<Body>) -> Respo
     app.backend.answer(caller, request).await
 }
 
-/// What follows when the forge does not take the token of this call
+/// Builds the callback for when the forge rejects the token of this call
 fn refused_by_forge(app: &Arc<App>, pass: &Arc<Pass>) -> Refused {
     let (app, pass) = (Arc::clone(app), Arc::clone(pass));
     let span = Span::current();
     Refused::new(move || {
-        // Nobody is let in by what is remembered of this token.
+        // Evicted first, so that the next calls do not use the rejected token.
         app.passes.forget(std::slice::from_ref(&pass.grant));
         let (on, pass) = (Arc::clone(&app), Arc::clone(&pass));
         let work = async move { upstream::distrust(&on, &pass.user, pass.version).await };
@@ -144,7 +144,7 @@ fn is_our_host(app: &App, request: &Request<Body>) -> bool {
     {
         return true;
     }
-    // Parsed as an address of ours: the scheme's own port may be written out.
+    // Parsed as a URL, because the default port of the scheme may be written out.
     let scheme = public.origin().split(':').next().unwrap_or_default();
     let Ok(asked) = Url::parse(&format!("{scheme}://{named}/")) else {
         return false;
@@ -165,7 +165,7 @@ fn forbidden(why: &str) -> Response {
     answer(StatusCode::FORBIDDEN, &body)
 }
 
-/// Say where a token is to be had
+/// The response to a request that is not admitted; it says where to get a token
 fn refused(app: &App, refusal: &Refusal) -> Response {
     let (status, error, why) = match refusal {
         Refusal::None => (

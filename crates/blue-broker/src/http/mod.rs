@@ -44,7 +44,7 @@ use crate::{
 /// Largest body of a request that is no MCP call
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// Browsers that were here once use no other scheme for a year
+/// HSTS: browsers use https alone for a year
 const HTTPS_ONLY: &str = "max-age=31536000";
 
 /// Every path there is
@@ -97,9 +97,9 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .with_state(Arc::clone(app))
 }
 
-/// A quick 404 in JSON: clients probe well-known addresses and must not take a page for an answer
+/// A small 404 in JSON: clients probe well-known URLs and must not take a page for a document
 ///
-/// A browser gets a page, which is made of the bare status.
+/// A browser gets a page, which a layer above makes from the bare status.
 async fn nothing_here(uri: Uri, headers: HeaderMap) -> Response {
     if error_page::wants_page(&headers) && !uri.path().contains("/.well-known/") {
         return StatusCode::NOT_FOUND.into_response();
@@ -110,14 +110,14 @@ async fn nothing_here(uri: Uri, headers: HeaderMap) -> Response {
     )
 }
 
-/// An answer in JSON that nobody may keep
+/// A JSON response that must not be cached
 pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
     let no_store = (header::CACHE_CONTROL, "no-store");
     let kind = (header::CONTENT_TYPE, "application/json");
     (status, [no_store, kind], body.to_string()).into_response()
 }
 
-/// Headers that every answer has
+/// Adds the headers that every response has
 async fn headers(
     State(app): State<Arc<App>>,
     request: axum::extract::Request,
@@ -143,7 +143,7 @@ fn add_standard_headers(app: &App, answer: &mut Response) {
     if !headers.contains_key(header::REFERRER_POLICY) {
         headers.insert(header::REFERRER_POLICY, value("no-referrer"));
     }
-    // What says nothing of it, as the answer to a call, is for the one who asked.
+    // By default a response is meant for its caller alone, as that of an MCP call.
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, value("no-store"));
     }

@@ -1,4 +1,4 @@
-//! A name for every request, in its log lines and in its answer
+//! An id for every request, in its log lines and in its response
 
 use std::{
     net::SocketAddr,
@@ -23,10 +23,10 @@ use crate::app::App;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest that a request may take whose body is small; more than the forge may take, asked once
+/// Timeout of a request with a small body; more than one request to the forge may take
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The name of the request; handlers take it from its extensions
+/// Id of the request; handlers take it from its extensions
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
@@ -57,7 +57,7 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     span.in_scope(|| {
         let status = answer.status().as_u16();
         match path {
-            // Somebody asks for these all the time.
+            // Monitoring polls these all the time.
             "/healthz" | "/readyz" => tracing::debug!(%method, path, status, ms, from, "answered"),
             _ => tracing::info!(%method, path, status, ms, from, "answered"),
         }
@@ -68,11 +68,11 @@ pub(super) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     answer
 }
 
-/// Do what was asked, although its client may go away: an end is written down, told and forgotten
-/// here in steps, and nobody leaves some of them out by hanging up
+/// Runs a request to completion even if the client disconnects
 ///
-/// What takes too long is ended, as a body that never comes. A call takes as long as it takes, and
-/// is called off when nobody waits for it any more.
+/// A revocation is several steps (store, audit, cache) and must not stop half-way. A request that
+/// exceeds the timeout is aborted, for example when its body never arrives. Calls of `/mcp` have no
+/// timeout here, and are cancelled when their client disconnects.
 async fn to_its_end(path: &str, run: impl Future<Output = Response> + Send + 'static) -> Response {
     if path == "/mcp" {
         return run.await;
@@ -88,7 +88,7 @@ async fn to_its_end(path: &str, run: impl Future<Output = Response> + Send + 'st
     }
 }
 
-/// The path if it is one of ours: in another one somebody may have put a token
+/// The path if it is a known one; any other is not logged, because it may contain a token
 fn shown(path: &str) -> &'static str {
     const KNOWN: &[&str] = &[
         "/",
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_hangs_up_calls_nothing_off_but_a_call() {
+    async fn client_disconnect_cancels_only_mcp_calls() {
         for (path, comes_to_its_end) in [
             ("/oauth/revoke", true),
             ("/connections", true),
@@ -146,7 +146,7 @@ mod tests {
                 let _ = done.send(());
                 StatusCode::OK.into_response()
             };
-            // The connection drops what it waits for.
+            // The connection drops the future that it waits for.
             let waiting = timeout(Duration::from_secs(1), to_its_end(path, work));
             assert!(waiting.await.is_err());
             let _ = go_on.send(());

@@ -1,7 +1,7 @@
-//! Connections: taken, held to a time, ended
+//! Connections: accepted, bounded in time and size, closed
 //!
-//! A client that sends its request byte by byte must not hold a connection for ever, nor one that
-//! sends without end our memory.
+//! A client that sends its request byte by byte must not hold a connection for ever, and one that
+//! sends an endless head must not fill the memory.
 
 use std::{io, net::SocketAddr, pin::pin, time::Duration};
 
@@ -25,13 +25,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection_limits::ConnectionLimits;
 
-/// Longest that a client may take to send the head of a request, and to send the next one
+/// Longest time a client may take to send the head of a request, and to begin the next request
 pub const HEAD: Duration = Duration::from_secs(30);
 
 /// Largest head of a request: line and headers, with room for every cookie that a browser keeps
 const LARGEST: usize = 64 * 1024;
 
-/// Answer until `stop`, then let what runs come to its end; dropped, it cuts everything off
+/// Serve until `stop`, then let requests in progress complete; when dropped, all connections are
+/// cut
 pub async fn serve(listener: TcpListener, router: Router, head: Duration, stop: CancellationToken) {
     let limits = ConnectionLimits::new(None, &[]);
     serve_within(listener, router, head, limits, stop).await;
@@ -39,8 +40,9 @@ pub async fn serve(listener: TcpListener, router: Router, head: Duration, stop: 
 
 /// Like [`serve`], with limits to the number of connections
 ///
-/// Where there are as many as there may be, the next one waits in the queue of the system until
-/// another ends; idle ones end after `head`. One of an address that has too many is closed.
+/// At the limit, the next connection waits in the accept queue of the operating system until
+/// another one closes; idle ones are closed after `head`. A connection of an address that has too
+/// many is closed at once.
 pub(crate) async fn serve_within(
     listener: TcpListener,
     router: Router,
@@ -63,7 +65,7 @@ pub(crate) async fn serve_within(
         };
         let taken = tokio::select! {
             () = stop.cancelled() => break,
-            // Ended ones are forgotten, or they would be kept until the end.
+            // Finished connections are removed, or the set would grow until the shutdown.
             Some(_) = open.join_next() => continue,
             taken = next => taken,
         };
@@ -81,7 +83,7 @@ pub(crate) async fn serve_within(
                     drop(counted);
                 });
             }
-            // Out of files, most likely: some will be closed.
+            // Most likely out of file descriptors: some will be closed.
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -126,10 +128,10 @@ async fn connection(
     noted(connection.await);
 }
 
-/// Bytes of a head, about as they came
+/// Size of a head in bytes, about as it was received
 ///
-/// The buffer that hyper reads into may hold twice its limit when a head is complete, so what came
-/// is measured again: a method, which has no limit of its own, is as long as all else leaves room.
+/// The buffer that hyper reads into may hold twice its limit when a head is complete, so the head
+/// is measured again: a method has no limit of its own, and could take all the space that is left.
 fn head_size(request: &Request<Incoming>) -> usize {
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
@@ -188,7 +190,7 @@ mod tests {
             }
         };
         let mut said = Vec::new();
-        // Ends, with a word or without.
+        // Closed by the server, with a response or without.
         let reading = read.read_to_end(&mut said);
         let both = futures_util::future::join(sending, reading);
         let ended = tokio::time::timeout(Duration::from_secs(10), both).await;
@@ -205,7 +207,8 @@ mod tests {
             let cookies = "x".repeat(cookies);
             let head =
                 format!("GET / HTTP/1.1\r\nCookie: a={cookies}\r\nConnection: close\r\n\r\n");
-            // Who still sends when the connection is closed may not hear why.
+            // A client that is still sending when the connection is closed may not receive the
+            // reason.
             let _ = socket.write_all(head.as_bytes()).await;
             let mut said = Vec::new();
             let _ = socket.read_to_end(&mut said).await;

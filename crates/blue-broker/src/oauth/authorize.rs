@@ -1,8 +1,8 @@
-//! `GET /oauth/authorize`: a client sends somebody here
+//! `GET /oauth/authorize`: a client sends the user's browser here
 //!
 //! Everything is checked before anything is shown. The request can be repeated from anywhere, and
-//! each time it begins an authorization of its own: one client fetches the address itself before
-//! it opens a browser with it.
+//! each time it begins an authorization of its own: one client fetches the URL itself before it
+//! opens a browser with it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,11 +30,11 @@ use crate::{
     token::TokenHash,
 };
 
-/// The one scope there is
+/// The only scope of the broker
 pub(crate) const SCOPE: &str = "mcp";
-/// Longest state that is carried; no client sends a tenth of it
+/// Longest accepted `state`; no client sends a tenth of it
 const LONGEST_STATE: usize = 8 * 1024;
-/// What an error says to the client: a code of RFC 6749, and words for its log
+/// An error for the client: a code of RFC 6749, and a description for its log
 type Refusal = (&'static str, &'static str);
 
 pub(crate) async fn authorize(
@@ -66,7 +66,7 @@ async fn begin(app: &App, request: &Parts) -> Result<Response, Trouble> {
             "the parameter `state` is too long, or comes more than once".to_owned(),
         ));
     }
-    // From here on the client itself can be told.
+    // From here on errors can be reported to the client by redirect.
     let checked = if twice.is_empty() {
         check(app, &params)
     } else {
@@ -117,7 +117,7 @@ pub(crate) fn lifetime() -> Duration {
     Duration::from_secs(browser::MINUTES_TEN.into())
 }
 
-/// What must be right besides client and redirect URI; gives the resource
+/// Checks everything besides client and redirect URI; returns the resource
 fn check(app: &App, params: &Params) -> Result<String, Refusal> {
     match params.get("response_type") {
         Some("code") => {}
@@ -160,7 +160,7 @@ fn check(app: &App, params: &Params) -> Result<String, Refusal> {
         .ok_or(("invalid_target", "`resource` is not this server"))
 }
 
-/// The address that a client may be answered at; a scheme that a browser runs is none, whoever
+/// The redirect URI as a URL; `None` for a scheme that a browser executes, even if an admin
 /// registered it
 fn target(app: &App, client: &Client, uri: &str) -> Option<Url> {
     if !redirect::allowed(client, uri) {
@@ -169,18 +169,18 @@ fn target(app: &App, client: &Client, uri: &str) -> Option<Url> {
     safe(app, uri)
 }
 
-/// An address that a browser may be sent to
+/// Parses a URL that a browser may be redirected to
 pub(super) fn safe(app: &App, uri: &str) -> Option<Url> {
     let url = Url::parse(uri).ok()?;
     let scheme = url.scheme();
     let private = app.config.private_schemes.iter().any(|own| own == scheme);
-    // The port of the own machine is free, so it may have become ours only now.
+    // The port of a loopback URI is free, so it may lead to the broker only now.
     let good =
         private || (matches!(scheme, "http" | "https") && !app.config.public_url.leads_here(&url));
     good.then_some(url)
 }
 
-/// An answer to the client, with its state and our name, so that it knows who speaks
+/// A response to the client, with its state and our issuer (RFC 9207)
 pub(super) fn answer_to(
     app: &App,
     mut to: Url,
@@ -195,11 +195,11 @@ pub(super) fn answer_to(
     to
 }
 
-/// `localhost`, `127.0.0.1` and `[::1]` do not share cookies: go to the one that the forge sends
-/// people back to
+/// Redirects to the host name that the forge sends browsers back to, because `localhost`,
+/// `127.0.0.1` and `[::1]` do not share cookies
 ///
-/// Only among names of this machine and on the same port. Anywhere else a proxy may have changed
-/// the header, and people would be sent in a circle.
+/// Only among loopback names and on the same port. Anywhere else a proxy may have changed the
+/// header, and the redirect could loop.
 pub(crate) fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
     let own = &app.config.public_url;
     let host = headers.get(header::HOST)?.to_str().ok()?;
@@ -221,8 +221,10 @@ pub(crate) fn other_spelling(app: &App, headers: &HeaderMap, uri: &Uri) -> Optio
     })
 }
 
-/// State towards the forge; the same for the same authorization, and known to nobody before the
-/// yes, because only then it is given out and looked for
+/// State towards the forge
+///
+/// It is derived, so one authorization always has the same one. It is unknown to every party before
+/// the user consents, because only then it is sent out and accepted.
 pub(crate) fn upstream_state(app: &App, authorization: &str) -> String {
     let bytes = app.keys.derived(Purpose::UpstreamState, authorization);
     URL_SAFE_NO_PAD.encode(bytes)

@@ -1,21 +1,21 @@
-//! What ties an authorization, or a visit, to one browser
+//! Cookies that bind an authorization, or a session of the connections page, to one browser
 //!
-//! Where the public URL is https, cookies are `Secure` and have the prefix `__Host-`: no other host,
-//! and no page without the broker's own connection, can set them. An http public URL is always a
-//! loopback address. Safari before macOS 26 and plain HTTP clients drop `Secure` cookies there, so
-//! they have neither.
+//! Where the public URL is https, cookies are `Secure` and have the prefix `__Host-`: no other
+//! host, and no page without the broker's own connection, can set them. An http public URL is
+//! always a loopback address. Safari before macOS 26 and plain HTTP clients drop `Secure` cookies
+//! there, so they have neither.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::{app::App, config::PublicUrl, store::Authorization, token::TokenHash};
 
-/// Seconds that an authorization may take, before the answer and again after it
+/// Seconds that an authorization may take, before the user's decision and again after it
 pub(crate) const MINUTES_TEN: u32 = 600;
 
-/// Follows the secret once the page was answered
+/// Suffix of the secret once the page was answered
 ///
-/// The value must change then, or a browser that goes back shows the old page without asking us;
-/// and a second press of the button still brings the old one.
+/// The value must change then, or a browser that goes back shows the cached page without a request.
+/// A second press of the button still sends the old value.
 const ANSWERED: &str = ".answered";
 
 /// Returns the whole name of a cookie, with the prefix that fits the public URL
@@ -37,9 +37,9 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
         .find_map(|(found, value)| (found == name).then_some(value))
 }
 
-/// A cookie that scripts, frames and other sites' posts do not have
+/// A cookie that scripts, frames and posts from other sites cannot use
 ///
-/// `Lax`, because the forge sends people back from another site.
+/// `Lax`, because the forge sends browsers back from another site.
 pub(crate) fn set_cookie(
     public_url: &PublicUrl,
     name: &str,
@@ -58,12 +58,12 @@ pub(crate) fn set_cookie(
     value
 }
 
-/// One cookie for each authorization, so that two tabs do not end each other
+/// Name of the cookie of one authorization, so that two tabs do not interfere
 fn name(id: &str) -> String {
     format!("tx-{id}")
 }
 
-/// Tie a new authorization to the browser
+/// Bind a new authorization to the browser
 pub(crate) fn bind(app: &App, id: &str, secret: &str) -> HeaderValue {
     set_cookie(&app.config.public_url, &name(id), secret, MINUTES_TEN)
 }
@@ -81,19 +81,19 @@ pub(super) fn bound<'a>(
     same.then_some(secret)
 }
 
-/// The same tie with a changed value, for the answer to a decision
+/// The cookie of [`bind`] with a changed value, for the response to the user's decision
 pub(super) fn rebind(app: &App, id: &str, secret: &str) -> HeaderValue {
     let value = format!("{secret}{ANSWERED}");
     set_cookie(&app.config.public_url, &name(id), &value, MINUTES_TEN)
 }
 
-/// Whether a post comes from a page of ours, as far as the browser says
+/// Whether a post comes from one of our own pages, as far as the browser says
 ///
-/// Every browser sends `Origin` with a post, and it must be ours; `null` is nobody of ours, for
-/// pages with forms let their origin be known. Another port of this machine is `same-site` and has
-/// all the cookies, so that is not enough. `Sec-Fetch-Site` does not come over plain HTTP, and may
-/// be absent. What sends neither is no browser: nobody can lead it here from another page, and it
-/// still needs the cookie and the form token.
+/// Every browser sends `Origin` with a post, and it must be ours. `null` is rejected: our pages
+/// with forms let their origin be known. Another port of this machine is `same-site` and has all
+/// the cookies, so that is not enough. `Sec-Fetch-Site` does not come over plain HTTP, and may be
+/// absent. A client that sends neither is not a browser: no foreign page can make it send this
+/// request, and it still needs the cookie and the form token.
 pub(crate) fn is_own_page(app: &App, headers: &HeaderMap) -> bool {
     let only = |name: &str, wanted: &str| {
         let mut all = headers.get_all(name).iter();

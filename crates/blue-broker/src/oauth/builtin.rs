@@ -1,7 +1,7 @@
 //! Copies of the metadata documents of well-known clients
 //!
-//! Without them, a broker that cannot reach the internet would lock these clients out, and one
-//! that can would depend on hosts that answer machines with a riddle.
+//! Without them, a broker that cannot reach the internet would lock these clients out, and one that
+//! can would depend on hosts that answer machines with a bot challenge.
 
 /// What the document of a client says
 #[derive(Debug, Clone, Copy)]

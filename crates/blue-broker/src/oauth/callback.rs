@@ -1,7 +1,7 @@
-//! `GET /oauth/callback`: the forge sends people back
+//! `GET /oauth/callback`: the forge sends the browser back
 //!
-//! The state counts once, and only in the browser that said yes: whoever follows an address that
-//! somebody else got from us gets nowhere, and nothing is asked of the forge for them.
+//! The state is accepted once, and only from the browser in which the user consented. A URL that
+//! was issued to another browser is rejected, and no request is sent to the forge for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ use crate::{
     upstream::{self, ForgeAccount, Reach, SignIn, Tokens, UpstreamError},
 };
 
-/// Seconds that a code is good
+/// Lifetime of a code in seconds
 const CODE_LIFE: i64 = 60;
 /// How long a browser waits before it is shown a page that says so
 const SOON: Duration = Duration::from_secs(10);
@@ -72,11 +72,11 @@ async fn take(
         (Some("access_denied"), _) => Err(Problem::Refused),
         _ => Err(Problem::Forge),
     };
-    // To its end, even if the browser goes away: the code is used up, and with it the person's
-    // older tokens may be.
+    // Runs to completion even if the browser disconnects: the forge's code is used up, and the
+    // exchange may have invalidated the user's older tokens.
     let work = finish(Arc::clone(app), request.clone(), returned, code);
     match soon(app.tasks.spawn(work.in_current_span())).await {
-        // The page there waits on, and leads on.
+        // The page there waits for the result and leads on.
         None | Some(Ok(Ok(()))) => Ok(see_other(&done, None)),
         Some(Ok(Err(trouble))) => Err(trouble),
         Some(Err(error)) => {
@@ -89,12 +89,12 @@ async fn take(
     }
 }
 
-/// What comes of the work, if it comes soon: a forge that is slow is asked four times
+/// The result of the work, if it arrives in time: a slow forge may take four requests
 async fn soon<T>(work: impl Future<Output = T>) -> Option<T> {
     timeout(SOON, work).await.ok()
 }
 
-/// Turn the forge's code into ours, or note why not
+/// Exchange the forge's code and issue ours, or record why not
 async fn finish(
     app: Arc<App>,
     request: RequestId,
@@ -121,10 +121,10 @@ async fn finish(
         }
     };
     let Some(client) = returned.ask.client_id.clone() else {
-        // First the session: the page that leads on takes it for opened.
+        // The session first: the next page relies on it being open.
         connections::open(&app, &returned.id, &user).await?;
         app.store.granted(returned, &user).await?;
-        // The page needs to know who it is, and nothing of the forge's.
+        // The page needs to know the user's identity, and no tokens of the forge.
         app.store.erase_unless_connected(&user, app.now()).await?;
         return Ok(());
     };
@@ -139,7 +139,7 @@ async fn finish(
         scope: ask.scope.clone(),
         expires_at: now + jiff::SignedDuration::from_secs(CODE_LIFE),
     };
-    // First the code: the page that shows it looks whether it is there.
+    // The code first: the next page checks whether it is there.
     let hash = done::code(&app, &returned.id).hash();
     app.store.put_code(&hash, &code, now).await?;
     if app.store.granted(returned, &user).await?.is_none() {
@@ -150,7 +150,7 @@ async fn finish(
         client: Some(&client),
         user: Some(&user),
         request: Some(&request.0),
-        // Who it was is told also when the person is long forgotten.
+        // The login is recorded, because the event outlives the user's row.
         detail: json!({ "login": login }),
         ..Fields::default()
     };
@@ -158,7 +158,7 @@ async fn finish(
     Ok(())
 }
 
-/// Find out who it is, by id and login, and keep what the forge gave for them
+/// Identify the user by id and login, and store their forge tokens
 async fn sign_in(
     app: &App,
     returned: &Authorization,
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_looks_at_an_empty_page_for_long() {
+    async fn a_slow_forge_leads_to_a_page_that_says_so() {
         assert_eq!(soon(pending::<()>()).await, None);
         assert_eq!(soon(ready(1)).await, Some(1));
     }

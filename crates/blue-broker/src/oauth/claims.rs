@@ -1,6 +1,6 @@
-//! What a client says of itself, in a registration or in its document
+//! Metadata that a client sends about itself, in a registration or in its document
 //!
-//! None of it is to be trusted; it is only made such that it can be shown and compared.
+//! None of it is trusted; it is only normalized so that it can be shown and compared.
 
 use blue_base::text::clean_line;
 use serde_json::{Map, Value};
@@ -10,25 +10,26 @@ use super::redirect;
 use crate::config::Config;
 
 const MOST_URIS: usize = 20;
-/// All redirect URIs together, in bytes: whoever comes along has them written down
+/// Limit of all redirect URIs together, in bytes, because unauthenticated callers can have them
+/// stored
 const LONGEST_URIS: usize = 2048;
 const LONGEST_NAME: usize = 100;
 const LONGEST_URI: usize = 2048;
 
-/// Members that are addresses for people to look at
+/// Members that are links to pages
 const LINKS: &[&str] = &["client_uri", "logo_uri", "policy_uri", "tos_uri"];
 
 #[derive(Debug, Clone)]
 pub(super) struct Claims {
     pub(super) name: Option<String>,
     pub(super) redirect_uris: Vec<String>,
-    /// As it was written, whatever it was
+    /// As it was sent, whatever it was
     pub(super) auth_method: Option<String>,
-    /// What else is kept
+    /// Other members that are kept
     pub(super) metadata: Map<String, Value>,
 }
 
-/// What is wrong with it, in words for whoever wrote the client
+/// What is wrong with the metadata, as a message for the author of the client
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ClaimError {
     #[error("{0}")]
@@ -63,7 +64,7 @@ impl Claims {
         })
     }
 
-    /// The name, or the best there is in its place
+    /// The name, or the best substitute
     pub(super) fn shown_name(&self) -> String {
         let name = self.name.clone().filter(|name| !name.is_empty());
         name.unwrap_or_else(|| {
@@ -104,7 +105,7 @@ fn redirect_uris(config: &Config, said: &Map<String, Value>) -> Result<Vec<Strin
     Ok(uris)
 }
 
-/// A text; `null` is as good as absent
+/// A text; `null` counts as absent
 fn text(said: &Map<String, Value>, key: &str) -> Result<Option<String>, ClaimError> {
     match said.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -124,7 +125,7 @@ fn must_hold(said: &Map<String, Value>, key: &str, needed: &str) -> Result<(), C
     }
 }
 
-/// An https address; plain http is left out, anything else is an attack or a mistake
+/// An https URL; plain http is left out, anything else is an attack or a mistake
 fn shown_link(key: &str, link: &str) -> Result<Option<String>, ClaimError> {
     let bad = || ClaimError::Metadata(format!("`{key}` must be an https:// URL"));
     if link.is_empty() {
@@ -142,7 +143,7 @@ fn shown_link(key: &str, link: &str) -> Result<Option<String>, ClaimError> {
     }
 }
 
-/// A name in one line, without what would make it look like something else
+/// A name in one line, without characters that disguise it
 fn clean(name: &str) -> String {
     let line = clean_line(name);
     line.chars().take(LONGEST_NAME).collect()

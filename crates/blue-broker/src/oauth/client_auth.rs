@@ -1,4 +1,4 @@
-//! Who a client is, at the endpoints that clients call themselves
+//! Client authentication at the endpoints that clients call directly
 
 use axum::http::{HeaderMap, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -12,16 +12,16 @@ use super::{
 };
 use crate::{app::App, store::Client, token::TokenHash};
 
-/// What a client says of itself
+/// Credentials that a client presented
 #[derive(Debug, PartialEq, Eq)]
 struct Shown {
     id: String,
     secret: Option<Secret>,
 }
 
-/// The client, if it showed who it is
+/// The client, if it authenticated
 ///
-/// One with a secret may send it either way: clients do not always keep to what they registered.
+/// A secret is accepted by either method: clients do not always keep to what they registered.
 pub(crate) async fn client(
     app: &App,
     headers: &HeaderMap,
@@ -36,7 +36,7 @@ pub(crate) async fn client(
             let given = app.store.keyed(&TokenHash::of(secret.expose()))?;
             hash.matches(&given)
         }
-        // A public client has nothing to show; one that shows something means another.
+        // A public client has no secret; one that presents a secret means another client.
         (None, Some(_)) | (Some(_), None) => false,
     };
     if good {
@@ -59,7 +59,7 @@ fn not_found(error: ClientError) -> OAuthError {
     };
     tracing::info!(%error, "a client's document was not taken");
     match error {
-        // Said to be unknown, it would begin anew.
+        // If told that it is unknown, the client would register again.
         MetadataError::Busy | MetadataError::Unreachable | MetadataError::NotServed(_) => {
             OAuthError::unavailable("the client's document could not be read")
         }
@@ -108,7 +108,7 @@ fn basic(value: &str) -> Option<Shown> {
     let secret = form::decode(&plain[colon + 1..]).ok()?;
     (!id.is_empty()).then(|| Shown {
         id,
-        // Some public clients send an empty one.
+        // Some public clients send an empty secret.
         secret: (!secret.is_empty()).then(|| Secret::new(secret)),
     })
 }

@@ -1,4 +1,4 @@
-//! Who a `client_id` is
+//! Looking up a `client_id`
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -17,12 +17,12 @@ use crate::{
 /// Longest `client_id`
 const LONGEST: usize = 2048;
 
-/// Why nobody can say whether there is such a client
+/// Why the lookup of a client failed
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
     #[error("the client could not be looked up")]
     Store(#[from] StoreError),
-    /// Its id is an address, and there is no good document
+    /// Its id is a URL, and there is no valid document
     #[error(transparent)]
     Metadata(MetadataError),
 }
@@ -36,7 +36,7 @@ impl From<MetadataError> for ClientError {
     }
 }
 
-/// The client of that id: written down by an admin, built in, registered, or told of by a document
+/// The client of that id: configured by an admin, built in, registered, or described by a document
 ///
 /// `None` if there is none, or none any more.
 pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, ClientError> {
@@ -53,11 +53,11 @@ pub(crate) async fn find(app: &App, client_id: &str) -> Result<Option<Client>, C
         return Ok(Some(cimd::find(app, client_id).await?));
     }
     let row = app.store.client(client_id).await?;
-    // What an admin took out of the file is gone, whatever the rows remember of it.
+    // A client that an admin removed from the configuration is gone, even if a row of it is left.
     Ok(row.filter(|client| client.kind == ClientKind::Dynamic))
 }
 
-/// The host that speaks for a client, if one does
+/// The host that vouches for a client, if one does
 pub(crate) fn verified_host(client: &Client) -> Option<String> {
     if client.kind != ClientKind::Metadata {
         return None;
@@ -75,7 +75,7 @@ fn of_admin(app: &App, written: &StaticClient) -> Result<Client, StoreError> {
         name: written.name.clone(),
         redirect_uris: written.redirect_uris.clone(),
         auth_method: match written.secret {
-            // Whoever has a secret may send it either way.
+            // Only one method can be stored; a client with a secret may use either.
             Some(_) => AuthMethod::Basic,
             None => AuthMethod::None,
         },
@@ -92,7 +92,7 @@ fn of_builtin(app: &App, known: &builtin::Builtin) -> Client {
     public(known.id, known.name, uris.collect(), app.now())
 }
 
-/// A client that has a document instead of a secret
+/// A public client, which has a document instead of a secret
 fn public(id: &str, name: &str, redirect_uris: Vec<String>, now: Timestamp) -> Client {
     Client {
         id: id.to_owned(),
@@ -108,7 +108,7 @@ fn public(id: &str, name: &str, redirect_uris: Vec<String>, now: Timestamp) -> C
     }
 }
 
-/// Have a row for the client, so that lists can name it; written only when something is new
+/// Keep a row of the client, so that lists can name it; written only when something changed
 async fn kept(app: &App, mut client: Client) -> Result<Client, StoreError> {
     if let Some(row) = app.store.client(&client.id).await? {
         client.created_at = row.created_at;

@@ -1,4 +1,4 @@
-//! `/oauth/consent`: the person is asked, every time, before anything goes to the forge
+//! `/oauth/consent`: the user is asked, every time, before anything is sent to the forge
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ use crate::{
     token::TokenHash,
 };
 
-/// The value that a form of this authorization carries
+/// The token that a form of this authorization carries
 pub(super) fn form_token(app: &App, authorization: &str) -> String {
     let bytes = app.keys.derived(Purpose::Form, authorization);
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The authorization that the browser speaks of, if it is the one that it was begun in, and the
-/// secret that it showed
+/// The authorization that the request names, if it was begun in this browser, and the secret that
+/// the browser presented
 pub(super) async fn of_browser<'a>(
     app: &App,
     id: Option<&str>,
@@ -57,7 +57,7 @@ pub(super) async fn of_browser<'a>(
     Ok((found, secret))
 }
 
-/// Show the page
+/// Show the consent page
 pub(crate) async fn ask(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
@@ -102,7 +102,7 @@ async fn show(
     Ok(page.show(&frame))
 }
 
-/// Somebody went back to a page that they answered
+/// The page for a user who went back to a consent page that they answered already
 fn answered(frame: &PageFrame<'_>, found: &Authorization) -> Response {
     let text = html! {
         p { "You have answered this already." }
@@ -114,7 +114,7 @@ fn answered(frame: &PageFrame<'_>, found: &Authorization) -> Response {
     onward::end(frame, StatusCode::OK, "Already answered", &text)
 }
 
-/// Returns what is known of a client besides its own words
+/// Returns how far the identity of a client is verified
 pub(crate) fn known(client: &Client) -> Known {
     match client.kind {
         ClientKind::Static => Known::ByAdmin,
@@ -125,7 +125,7 @@ pub(crate) fn known(client: &Client) -> Known {
 fn target(uri: &str) -> Option<Target> {
     let url = Url::parse(uri).ok()?;
     if !matches!(url.scheme(), "http" | "https") {
-        // A program with a scheme of its own goes by what follows it: whose part of it this is.
+        // An app with a private scheme is shown with the host that follows the scheme.
         let host = url.host_str().unwrap_or_default();
         return Some(Target::App(format!("{}://{host}", url.scheme())));
     }
@@ -141,7 +141,7 @@ fn target(uri: &str) -> Option<Target> {
     })
 }
 
-/// Take the answer; a second one changes nothing and gets the same response
+/// Take the decision; a second one changes nothing and gets the same response
 pub(crate) async fn answer(
     State(app): State<Arc<App>>,
     Extension(request): Extension<RequestId>,
@@ -183,7 +183,7 @@ async fn decide(
     Ok(see_other(&to, Some(browser::rebind(app, &id, secret))))
 }
 
-/// Let the person go to the forge; from here on they have ten minutes again
+/// Record the consent and begin the sign-in at the forge, with a new time limit
 pub(crate) async fn approve(app: &App, mut asked: Authorization) -> Result<(), Trouble> {
     let state = TokenHash::of(&upstream_state(app, &asked.id));
     asked.expires_at = app.now() + lifetime();
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_gets_the_answer_is_said_as_it_is() {
+    fn the_consent_page_names_the_target_as_it_is() {
         let site = |host: &str| Some(Target::Site(host.to_owned()));
         let local = |host: &str| Some(Target::Loopback(host.to_owned()));
         for (uri, shown) in [

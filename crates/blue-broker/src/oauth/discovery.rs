@@ -1,6 +1,6 @@
-//! What clients read before they ask: RFC 9728 and RFC 8414
+//! Metadata documents that clients read first: RFC 9728 and RFC 8414
 //!
-//! Everything is made from the configured address, whatever a request says of the host.
+//! Everything is built from the configured public URL, whatever the `Host` of a request.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::{
     config::{Config, MetadataHosts},
 };
 
-/// `/.well-known/oauth-protected-resource`: what `/mcp` is, and who gives tokens for it
+/// `/.well-known/oauth-protected-resource`: the resource `/mcp` and its authorization server
 pub(crate) async fn resource(State(app): State<Arc<App>>) -> Response {
     document(&resource_metadata(&app.config))
 }
 
-/// `/.well-known/oauth-authorization-server`: where to ask for what
+/// `/.well-known/oauth-authorization-server`: the endpoints and what they support
 pub(crate) async fn server(State(app): State<Arc<App>>) -> Response {
     document(&server_metadata(&app.config))
 }
@@ -62,12 +62,13 @@ fn server_metadata(config: &Config) -> Value {
     metadata
 }
 
-/// Whether to ask clients for documents: without fetching, registering is the wider door if open
+/// Whether to offer client metadata documents: without fetching, registration works for more
+/// clients if it is on
 fn documents(config: &Config) -> bool {
     config.metadata_hosts != MetadataHosts::None || !config.registration
 }
 
-/// Clients ask again and again
+/// A cacheable response: clients read it again and again
 fn document(body: &Value) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),

@@ -1,4 +1,4 @@
-//! `GET /oauth/done`: where an authorization stands, and on from there
+//! `GET /oauth/done`: the state of an authorization, and the way on from there
 
 use std::sync::Arc;
 
@@ -29,10 +29,10 @@ use crate::{
     upstream,
 };
 
-/// Why an authorization failed after the yes
+/// Why an authorization failed after the consent
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// The person said no at the forge
+    /// The user refused at the forge
     Refused,
     /// An older grant at the forge holds other scopes
     OtherScope,
@@ -69,7 +69,7 @@ impl Problem {
     }
 }
 
-/// The code of an authorization; made again each time, stored nowhere
+/// The code of an authorization; derived each time, never stored
 pub(super) fn code(app: &App, authorization: &str) -> Token {
     Token::of(Kind::Code, app.keys.derived(Purpose::Code, authorization))
 }
@@ -113,7 +113,7 @@ async fn show(
         }
         Stage::Granted { user } => {
             let code = code(app, &found.id);
-            // A code that was used must not come to the client again: it would take it for theft.
+            // A used code must not reach the client again: its replay would count as theft.
             if !app.store.code_is_open(&code.hash(), app.now()).await? {
                 return Ok(finished(frame));
             }
@@ -139,7 +139,7 @@ async fn show(
     })
 }
 
-/// Where the client waits for this answer
+/// The redirect to the client with this response
 fn back(app: &App, found: &Authorization, pairs: &[(&str, &str)]) -> Result<Url, Trouble> {
     let to = safe(app, &found.ask.redirect_uri).ok_or(Trouble::BadRedirect)?;
     let state = found.ask.client_state.as_deref();
@@ -169,7 +169,7 @@ fn denied(app: &App, frame: &PageFrame<'_>, found: &Authorization) -> Result<Res
     Ok(page.show(frame))
 }
 
-/// No way on by itself: what is to be done must be read first
+/// A page without a redirect: the user has to read what to do first
 fn failed(
     app: &App,
     frame: &PageFrame<'_>,

@@ -1,4 +1,4 @@
-//! Errors for clients, as RFC 6749 has them
+//! Error responses for clients, as RFC 6749 defines them
 
 use axum::{
     extract::rejection::BytesRejection,
@@ -34,12 +34,13 @@ impl OAuthError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", description)
     }
 
-    /// The client is not known or did not show who it is; some register anew when they get it
+    /// The client is unknown or failed to authenticate; some clients register again when they get
+    /// it
     pub(crate) fn invalid_client(description: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "invalid_client", description)
     }
 
-    /// The code or token is worth nothing; the person has to be asked again
+    /// The code or token is invalid; the user has to consent again
     pub(crate) fn invalid_grant(description: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_grant", description)
     }
@@ -66,7 +67,7 @@ impl OAuthError {
         }
     }
 
-    /// It may work later
+    /// A temporary failure
     pub(crate) fn unavailable(description: impl Into<String>) -> Self {
         Self {
             retry_after: Some(10),
@@ -78,7 +79,7 @@ impl OAuthError {
         }
     }
 
-    /// Something is broken here; the log has the rest
+    /// An internal error; the log has the details
     pub(crate) fn server_error() -> Self {
         let description = "the broker could not do its work";
         Self::new(

@@ -1,14 +1,14 @@
-//! Parameters of queries and forms, read strictly
+//! Parameters of queries and forms, parsed strictly
 //!
-//! A parameter that comes twice has no meaning (RFC 6749, 3.1): two readers could take two
-//! different ones for the truth. One without a value counts as absent.
+//! A parameter that comes twice is ambiguous (RFC 6749, 3.1): two parsers could use two different
+//! values. One without a value counts as absent.
 
 use axum::http::{HeaderMap, Uri, header};
 
-/// More of them than any client sends
+/// Maximum number of parameters; more than any client sends
 const MOST: usize = 64;
 
-/// Why parameters were not read
+/// Why parameters could not be parsed
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormError {
     #[error("the body must be `application/x-www-form-urlencoded`")]
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Params {
 }
 
 impl Params {
-    /// The parameters of an address
+    /// The parameters of a URL
     pub(crate) fn query(uri: &Uri) -> Result<Self, FormError> {
         Self::parse(uri.query().unwrap_or_default().as_bytes())
     }
@@ -54,8 +54,8 @@ impl Params {
         Self::parse(body)
     }
 
-    /// The same where the client can be told what is wrong: what came more than once is not among
-    /// them, but named beside them
+    /// Parses the parameters of a URL, leaving out those that come more than once; their names are
+    /// returned too, so that the client can be told
     pub(crate) fn query_once(uri: &Uri) -> Result<(Self, Vec<String>), FormError> {
         let mut all = parts(uri.query().unwrap_or_default().as_bytes())?;
         let twice: Vec<String> = repeated(&all).map(str::to_owned).collect();
@@ -71,14 +71,14 @@ impl Params {
         Ok(Self(all))
     }
 
-    /// The value of a parameter; an empty one is none
+    /// The value of a parameter; an empty one counts as absent
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(other, _)| other == name)?;
         (!value.is_empty()).then_some(value)
     }
 }
 
-/// Every parameter there is, however often
+/// All parameters, repeated ones included
 fn parts(text: &[u8]) -> Result<Vec<(String, String)>, FormError> {
     let mut all = Vec::new();
     for part in text.split(|byte| *byte == b'&') {
@@ -96,7 +96,7 @@ fn parts(text: &[u8]) -> Result<Vec<(String, String)>, FormError> {
     Ok(all)
 }
 
-/// The names that come again
+/// Names that occur again
 fn repeated(all: &[(String, String)]) -> impl Iterator<Item = &str> {
     all.iter()
         .enumerate()
@@ -104,7 +104,7 @@ fn repeated(all: &[(String, String)]) -> impl Iterator<Item = &str> {
         .map(|(_, (name, _))| name.as_str())
 }
 
-/// Undo percent-encoding; what is not text, or holds a NUL, is refused
+/// Undo percent-encoding; invalid UTF-8 and NUL are refused
 pub(super) fn decode(text: &[u8]) -> Result<String, FormError> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -134,7 +134,7 @@ fn hex(digit: u8) -> Result<u8, FormError> {
     u8::try_from(value).map_err(|_| FormError::Encoding)
 }
 
-/// The name of a parameter, short and without surprises
+/// The name of a parameter, shortened and without special characters
 fn shown(name: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || "_-.".contains(*c);
     name.chars().filter(plain).take(40).collect()

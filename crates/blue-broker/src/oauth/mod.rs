@@ -1,4 +1,4 @@
-//! The authorization server: what clients ask of it
+//! The authorization server: the endpoints that clients and browsers use
 
 pub(crate) mod authorize;
 pub(crate) mod browser;

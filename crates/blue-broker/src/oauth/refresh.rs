@@ -40,14 +40,15 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
     if of.client_id != client.id || of.resource != app.config.public_url.resource() {
         return Err(bad());
     }
-    // With new tokens a client would get 401, refresh and get 401 again without end.
+    // Otherwise the client would get new tokens, a 401 for them, and refresh again in an endless
+    // loop.
     let user = app.store.user(&of.user).await?;
     if user.is_none_or(|user| user.state != UserState::Connected) {
         return Err(OAuthError::invalid_grant(
             "the person has to sign in with the forge again",
         ));
     }
-    // `scope` may be there (`offline_access`); the grant's own holds.
+    // A `scope` parameter is ignored (clients send `offline_access`); the grant's own applies.
     let issued = Issued::new(app, &of.scope);
     let now = app.now();
     let pair = issued.pair(app, now);
@@ -79,7 +80,7 @@ pub(super) async fn refresh(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
     }
 }
 
-/// Seconds until refreshes are counted anew
+/// Seconds until the window of the refresh limit ends
 fn left_of_window(now: Timestamp) -> u64 {
     let window = RULES.window.as_secs();
     let now = u64::try_from(now.as_second()).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! `POST /oauth/register`: clients that write themselves down (RFC 7591)
+//! `POST /oauth/register`: dynamic client registration (RFC 7591)
 //!
-//! Clients register again and again, so the same registration of a public client finds the row
-//! that is there; the port of the own machine, which is another one each time, makes no
-//! difference. One with a secret is always new, for nobody may get another's secret.
+//! Clients register again and again, so an identical registration of a public client returns the
+//! existing row; the loopback port, which differs each time, is ignored. A client with a secret is
+//! always new, because a caller must not get the secret of another client.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,9 +29,9 @@ use crate::{
 
 /// Largest registration
 const LARGEST: usize = 16 * 1024;
-/// So much of a host is written down
+/// Characters of a host that are recorded
 const LONGEST_HOST: usize = 100;
-/// So many hosts of redirect URIs are written down with the event
+/// Hosts of redirect URIs that are recorded with the event
 const HOSTS_PER_EVENT: usize = 5;
 
 pub(crate) async fn register(State(app): State<Arc<App>>, request: Request) -> Response {
@@ -41,7 +41,7 @@ pub(crate) async fn register(State(app): State<Arc<App>>, request: Request) -> R
     }
 }
 
-/// Why a registration is not taken
+/// Why a registration is not accepted
 #[derive(Debug)]
 enum Refusal {
     Closed,
@@ -111,7 +111,8 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
     let said = body(request).await?;
     let claims = Claims::read(&app.config, &said)?;
     let method = match claims.auth_method.as_deref() {
-        // The default of RFC 7591 is a secret, but who says nothing never sends one.
+        // The default of RFC 7591 is a secret, but clients that leave the method out never send
+        // one.
         None => AuthMethod::None,
         Some(name) => AuthMethod::parse(name).ok_or_else(|| {
             Refusal::Metadata(
@@ -144,14 +145,14 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
         redirect_uris: claims.redirect_uris.clone(),
         auth_method: method,
         secret: secret.as_ref().map(keyed).transpose()?,
-        // Links and the like are answered and compared, but nothing reads them later.
+        // Links and the like are returned and compared, but not stored: nothing reads them later.
         metadata: json!({}),
         fingerprint,
         created_at: app.now(),
         last_used_at: None,
     };
     if !app.store.put_client(&client).await? {
-        // Somebody registered the same between our look and our write.
+        // A concurrent request registered the same client between our read and our write.
         let first = match &client.fingerprint {
             Some(fingerprint) => app.store.client_by_fingerprint(fingerprint).await?,
             None => None,
@@ -169,7 +170,8 @@ async fn answer(app: &App, request: Request) -> Result<Value, Refusal> {
     Ok(written(&client, &claims, &said, secret.as_ref()))
 }
 
-/// Where the redirect URIs lead: enough to know a client by, for events are kept for long
+/// Hosts of the redirect URIs: enough to recognize a client by, and small, because events are kept
+/// for long
 fn hosts(uris: &[String]) -> BTreeSet<String> {
     let host = |uri: &String| {
         let url = Url::parse(uri).ok()?;
@@ -200,7 +202,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.eq_ignore_ascii_case("application/json")
 }
 
-/// What makes two registrations the same
+/// Hash that is equal for identical registrations
 fn fingerprint(claims: &Claims) -> TokenHash {
     let uris = claims.redirect_uris.iter();
     let mut uris: Vec<String> = uris.map(|uri| redirect::without_free_port(uri)).collect();
@@ -210,7 +212,7 @@ fn fingerprint(claims: &Claims) -> TokenHash {
     TokenHash::of(&whole.to_string())
 }
 
-/// What was registered; nothing in it is `null`
+/// The registration response; it has no `null` members
 fn written(
     client: &Client,
     claims: &Claims,
@@ -241,7 +243,7 @@ fn written(
     Value::Object(body)
 }
 
-/// The scopes of those asked for that there are
+/// The requested scopes that exist
 fn scope(said: &Map<String, Value>) -> &'static str {
     let asked = said.get("scope").and_then(Value::as_str).unwrap_or("");
     if asked

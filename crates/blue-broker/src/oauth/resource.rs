@@ -1,8 +1,8 @@
-//! What tokens are for (RFC 8707): us, and nothing else
+//! The resource that tokens are valid for (RFC 8707): the broker's own and no other
 
 use crate::app::App;
 
-/// The resource as we write it, if the one that was asked for is ours; absent means ours
+/// The resource in our spelling, if the requested one is ours; an absent one counts as ours
 pub(crate) fn accept(app: &App, given: Option<&str>) -> Option<String> {
     let public = &app.config.public_url;
     given

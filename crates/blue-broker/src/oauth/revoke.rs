@@ -1,4 +1,4 @@
-//! The end of grants: `POST /oauth/revoke` (RFC 7009), and what follows from any end
+//! Revocation of grants: `POST /oauth/revoke` (RFC 7009), and the steps after every revocation
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     token::{Kind, Token},
 };
 
-/// Answer a client that wants its tokens to end
+/// Answer a client that revokes its token
 pub(crate) async fn revoke(
     State(app): State<Arc<App>>,
     Extension(RequestId(request)): Extension<RequestId>,
@@ -34,7 +34,7 @@ pub(crate) async fn revoke(
     }
 }
 
-/// Either token ends both, and all that came from the same yes
+/// Either token revokes both, and all others of the same grant
 async fn end_token(
     app: &App,
     request: &str,
@@ -45,7 +45,7 @@ async fn end_token(
     let client = client_auth::client(app, headers, &params).await?;
     let given = required(&params, "token")?;
     let token = Token::parse(Kind::Access, given).or_else(|| Token::parse(Kind::Refresh, given));
-    // What is worth nothing needs no end.
+    // An invalid token needs no revocation.
     let Some(token) = token else {
         return Ok(());
     };
@@ -62,9 +62,9 @@ async fn end_token(
     Ok(())
 }
 
-/// End grants, for everything that runs for them; gives how many there were
+/// Revoke grants, and stop calls in progress for them; returns how many there were
 ///
-/// When this returns, no broker on the same database lets anybody in with them.
+/// When this returns, no broker on the same database accepts their tokens.
 pub(crate) async fn end(
     app: &App,
     what: Revoked<'_>,
@@ -73,7 +73,7 @@ pub(crate) async fn end(
 ) -> Result<usize, StoreError> {
     let grants = app.store.revoke(what, why, app.now()).await?;
     tell(app, &grants, why, request).await;
-    // Others may remember a token for a moment.
+    // Other replicas may have a token in their cache.
     if app.store.is_shared() && !grants.is_empty() {
         tokio::time::sleep(http::REMEMBERED).await;
     }
@@ -102,7 +102,7 @@ async fn tell(app: &App, grants: &[EndedGrant], why: &str, request: &str) {
     }
 }
 
-/// Forget what is remembered of grants that ended, and tell the back end
+/// Evict revoked grants from the cache, and tell the back end
 pub(crate) fn ended(app: &App, grants: &[String]) {
     app.passes.forget(grants);
     for grant in grants {

@@ -1,4 +1,4 @@
-//! `POST /oauth/token`: codes and refresh tokens become tokens
+//! `POST /oauth/token`: exchanges codes and refresh tokens for tokens
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     token::{Kind, Token, TokenHash},
 };
 
-/// A request whose client is known
+/// A token request of an authenticated client
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     pub(super) app: &'a Arc<App>,
@@ -32,7 +32,7 @@ pub(super) struct Asked<'a> {
     pub(super) request: &'a str,
 }
 
-/// Answer a client that wants tokens
+/// Answer a token request
 pub(crate) async fn token(
     State(app): State<Arc<App>>,
     Extension(RequestId(request)): Extension<RequestId>,
@@ -54,7 +54,7 @@ async fn issue(
     let params = Params::form(headers, &body?)?;
     let kind = required(&params, "grant_type")?.to_owned();
     let client = client_auth::client(app, headers, &params).await?;
-    // Before anything is used up.
+    // Checked before a code or token is used up.
     if resource::accept(app, params.get("resource")).is_none() {
         return Err(OAuthError::invalid_target());
     }
@@ -71,7 +71,7 @@ async fn issue(
     }
 }
 
-/// A code becomes a grant with its first tokens
+/// Exchange a code for a grant with its first tokens
 async fn code(asked: &Asked<'_>) -> Result<Issued, OAuthError> {
     let Asked {
         app,
@@ -137,7 +137,7 @@ fn proves(verifier: &str, challenge: &str) -> bool {
         return false;
     }
     let hash = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
-    // Compared by hash, in a time that tells nothing.
+    // Compared by hash, in constant time.
     TokenHash::of(&hash).matches(&TokenHash::of(challenge))
 }
 
@@ -147,13 +147,14 @@ pub(super) fn required<'a>(params: &'a Params, name: &str) -> Result<&'a str, OA
         .ok_or_else(|| OAuthError::invalid_request(format!("`{name}` is missing")))
 }
 
-/// How much longer an access token is good than its client is told
+/// How much longer an access token is valid than its client is told
 ///
-/// Clients refresh by their own clock, which began when the answer arrived. One that sends a token
-/// in its last moment would be refused, and some then ask their person to sign in again.
+/// Clients refresh by their own clock, which starts when the response arrives. A token that is sent
+/// in its last moment would be rejected on arrival, and some clients then ask their user to sign in
+/// again.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
-/// Tokens on their way to a client
+/// Tokens that are about to be sent to a client
 #[derive(Debug)]
 pub(super) struct Issued {
     access: Token,
@@ -172,7 +173,7 @@ impl Issued {
         }
     }
 
-    /// What is stored of them
+    /// The part of the tokens that is stored
     pub(super) fn pair(&self, app: &App, now: Timestamp) -> NewPair {
         let after = |time: Duration| now.checked_add(time).unwrap_or(Timestamp::MAX);
         NewPair {
@@ -215,7 +216,7 @@ mod tests {
             verifier,
             "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN"
         ));
-        // Plain is not spoken.
+        // The method `plain` is not supported.
         assert!(!proves(challenge, challenge));
         for bad in ["", "short", &"a".repeat(129), &format!("{verifier} ")] {
             assert!(!proves(bad, challenge), "{bad}");

@@ -1,4 +1,4 @@
-//! What a person is told when they cannot go on
+//! Error pages of the sign-in
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -138,7 +138,7 @@ impl Trouble {
     }
 }
 
-/// Go there, by GET; nobody keeps the answer
+/// A redirect by GET that must not be cached
 pub(crate) fn see_other(to: &str, cookie: Option<HeaderValue>) -> Response {
     let no_store = (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let mut answer = (StatusCode::SEE_OTHER, [no_store]).into_response();

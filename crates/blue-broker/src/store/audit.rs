@@ -1,4 +1,4 @@
-//! What happened, for the admin
+//! Rows of audit events
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(crate) enum AuditEvent {
     Denied,
     Issued,
     Refreshed,
-    /// A code or a token was used that should not have been any more
+    /// A code or token was reused that must not be
     Replayed,
     Revoked,
     ReconnectNeeded,
@@ -52,7 +52,8 @@ pub(crate) struct AuditRow {
 pub(super) const INSERT: &str = "INSERT INTO audit (id, at, event, client_id, user_id, grant_id, \
     request_id, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
-/// Write an event, also inside a transaction: then it is there exactly if what it tells of is
+/// Write an event, also inside a transaction, so that it is committed exactly with the change that
+/// it records
 macro_rules! insert {
     ($on:expr, $row:expr) => {
         sqlx::query($crate::store::audit::INSERT)
@@ -88,7 +89,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forget events from before `before`; gives how many there were
+    /// Delete events from before `before`; returns how many there were
     pub(crate) async fn sweep_audit(&self, before: Timestamp) -> Result<u64, StoreError> {
         const SQL: &str = "DELETE FROM audit WHERE at < $1";
         Ok(writing!(&self.db, |on| {

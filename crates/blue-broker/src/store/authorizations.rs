@@ -1,7 +1,7 @@
-//! Authorizations under way: from the page that asks to the code
+//! Authorizations in progress: from the consent page to the code
 //!
-//! A stage is left once. Each move takes the authorization and is one conditional update: no row
-//! means that somebody else moved it, or that its time is over.
+//! A stage is left once. Each transition takes the authorization and is one conditional update: if
+//! no row matches, another request made the transition first, or the authorization has expired.
 
 use jiff::Timestamp;
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::token::TokenHash;
 
-/// What is asked of a person
+/// An authorization request
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// None when somebody signs in to see their own connections
+    /// None when a user signs in to see their own connections
     pub(crate) client_id: Option<String>,
     pub(crate) redirect_uri: String,
     pub(crate) client_state: Option<String>,
@@ -29,16 +29,16 @@ pub(crate) struct Ask {
 pub(crate) enum Stage {
     /// The page is shown
     Asked,
-    /// The person said yes and is at the forge
+    /// The user consented and is at the forge
     Approved,
-    /// The forge sent them back; its code is being exchanged
+    /// The forge sent the browser back; its code is being exchanged
     Returned,
     /// Done: the client gets its code
     Granted {
         user: String,
     },
     Denied,
-    /// It went wrong; the word says how
+    /// It failed; the text says how
     Failed {
         problem: String,
     },
@@ -162,7 +162,7 @@ impl Store {
         Ok(())
     }
 
-    /// An authorization whose time is not over
+    /// An authorization that has not expired
     pub(crate) async fn authorization(
         &self,
         id: &str,
@@ -179,7 +179,7 @@ impl Store {
         row.map(Authorization::of).transpose()
     }
 
-    /// The person said yes: remember the state that goes to the forge, and until when it is good
+    /// Record the consent, with the state that is sent to the forge and the new expiry
     ///
     /// None if it was answered already.
     pub(crate) async fn approve(
@@ -206,7 +206,7 @@ impl Store {
         }))
     }
 
-    /// The person said no, perhaps after a yes that they have not used yet; None if it is too late
+    /// Record a refusal, perhaps after a consent that is not used yet; None if it is too late
     pub(crate) async fn deny(
         &self,
         open: Authorization,
@@ -228,7 +228,7 @@ impl Store {
         }))
     }
 
-    /// Look up by the state that came back, and change nothing
+    /// Look up by the state that came back, without changing anything
     pub(crate) async fn authorization_by_state(
         &self,
         upstream: &TokenHash,
@@ -245,7 +245,7 @@ impl Store {
         row.map(Authorization::of).transpose()
     }
 
-    /// The forge sent them back: the state is used up. None if it was before
+    /// Use up the state that came back from the forge; None if it was used before
     pub(crate) async fn came_back(
         &self,
         approved: Authorization,
@@ -267,9 +267,9 @@ impl Store {
         }))
     }
 
-    /// Whether somebody is between the forge's code and the tokens for it, in any process
+    /// Whether a sign-in is between the forge's code and its tokens, in any process
     ///
-    /// One whose process died in between counts, too, until its time is over.
+    /// One whose process died in between counts too, until it expires.
     pub(crate) async fn somebody_returns(&self, now: Timestamp) -> Result<bool, StoreError> {
         const SQL: &str = "SELECT id FROM authorizations WHERE stage = 'returned' \
             AND expires_at > $1 LIMIT 1";
@@ -279,7 +279,7 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// It is known who they are. None if it was not [`Stage::Returned`] any more
+    /// Record the user that signed in; None if the stage was not [`Stage::Returned`] any more
     pub(crate) async fn granted(
         &self,
         returned: Authorization,
@@ -302,7 +302,7 @@ impl Store {
         }))
     }
 
-    /// It went wrong after the yes
+    /// Record a failure after the consent
     pub(crate) async fn failed(
         &self,
         open: Authorization,
@@ -324,7 +324,7 @@ impl Store {
         })
     }
 
-    /// Forget those whose time is over
+    /// Delete expired authorizations
     pub(crate) async fn sweep_authorizations(&self, now: Timestamp) -> Result<u64, StoreError> {
         const SQL: &str = "DELETE FROM authorizations WHERE expires_at <= $1";
         Ok(writing!(&self.db, |on| {

@@ -1,4 +1,4 @@
-//! Clients: who may ask people for their grant
+//! Clients, which may ask users for a grant
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::token::{StoredHash, TokenHash};
 
-/// How a client came to be known
+/// Origin of a client
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientKind {
     /// It registered itself
     Dynamic,
-    /// Its id is the address of a document
+    /// Its id is the URL of a document
     Metadata,
-    /// An admin wrote it down
+    /// An admin configured it
     Static,
 }
 
@@ -40,7 +40,7 @@ impl ClientKind {
     }
 }
 
-/// How a client shows who it is at the token endpoint
+/// How a client authenticates at the token endpoint
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuthMethod {
     None,
@@ -72,15 +72,15 @@ impl AuthMethod {
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) kind: ClientKind,
-    /// As it calls itself: never to be trusted
+    /// Name that the client gave itself: never to be trusted
     pub(crate) name: String,
     pub(crate) redirect_uris: Vec<String>,
     pub(crate) auth_method: AuthMethod,
     /// See [`Store::keyed`]
     pub(crate) secret: Option<StoredHash>,
-    /// What else it said about itself
+    /// Other metadata that it sent
     pub(crate) metadata: Value,
-    /// The same registration comes again and again; this is how it is known
+    /// Hash by which a repeated, identical registration is recognized
     pub(crate) fingerprint: Option<TokenHash>,
     pub(crate) created_at: Timestamp,
     pub(crate) last_used_at: Option<Timestamp>,

@@ -23,14 +23,14 @@ pub(crate) struct Code {
     pub(crate) expires_at: Timestamp,
 }
 
-/// What came of using a code
+/// Result of using a code
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CodeUse {
-    /// It opened its grant; where the user had too many for the client, others ended for it
+    /// It opened its grant; where the user had too many for the client, others were revoked
     Issued { displaced: Vec<EndedGrant> },
-    /// It was used before; the grant that it opened is now ended
+    /// It was used before; the grant that it opened is now revoked
     Replayed { grant: String },
-    /// Too late, or never given
+    /// Expired, or never issued
     Gone,
 }
 
@@ -62,7 +62,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a code was given for, used or not, so that all can be checked before it is used up
+    /// What a code was issued for, used or not, so that all can be checked before it is used up
     pub(crate) async fn code(&self, hash: &TokenHash) -> Result<Option<Code>, StoreError> {
         const SQL: &str = "SELECT client_id, user_id, redirect_uri, challenge, resource, scope, \
             expires_at FROM codes WHERE hash = $1";
@@ -87,7 +87,7 @@ impl Store {
         Ok(row.map(code))
     }
 
-    /// Whether a code could still be used, so that a page shows none that is worth nothing
+    /// Whether a code can still be used, so that a page shows no invalid one
     pub(crate) async fn code_is_open(
         &self,
         hash: &TokenHash,
@@ -198,7 +198,7 @@ impl Store {
         Ok(used)
     }
 
-    /// Forget codes that ended before `before`; until then a replay is noticed
+    /// Delete codes that expired before `before`; until then a replay is noticed
     pub(crate) async fn sweep_codes(&self, before: Timestamp) -> Result<u64, StoreError> {
         const SQL: &str = "DELETE FROM codes WHERE expires_at <= $1";
         Ok(writing!(&self.db, |on| {

@@ -19,16 +19,16 @@ use tokio::time::timeout;
 use super::{Store, StoreError, Wrapping, migrate};
 use crate::config::{self, Database};
 
-/// How long a writer waits for another process at the file's lock
+/// How long a writer waits for another process that holds the lock of the file
 pub(super) const BUSY: Duration = Duration::from_secs(5);
-/// How long a connection to PostgreSQL may take
+/// Timeout of a connection to PostgreSQL
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub(super) enum Db {
     Sqlite {
         read: SqlitePool,
-        /// One connection: who writes waits in line here instead of at the file's lock
+        /// One connection: writers queue here instead of at the file's lock
         write: SqlitePool,
     },
     Postgres(PgPool),
@@ -54,7 +54,7 @@ macro_rules! writing {
     };
 }
 
-/// Run several queries that hold all or none; `?` inside rolls back
+/// Run several queries in a transaction; `?` inside rolls back
 macro_rules! together {
     ($db:expr, |$on:ident| $body:expr) => {
         match $db {
@@ -74,7 +74,8 @@ macro_rules! together {
     };
 }
 
-/// A text with the time in it, in ms by the database's own clock; `$sql` is a macro of the time
+/// A query with the current time in it, in ms by the clock of the database; `$sql` is a macro of
+/// the time
 macro_rules! by_its_clock {
     ($db:expr, $sql:ident) => {
         match $db {
@@ -91,7 +92,7 @@ macro_rules! by_its_clock {
 pub(super) use {by_its_clock, reading, together, writing};
 
 impl Store {
-    /// Connect to the database, make it if there is none, and change nothing else yet
+    /// Connect to the database, create it if there is none, and change nothing else yet
     pub(crate) async fn connect(database: &Database) -> Result<Connected, StoreError> {
         let db = match database {
             Database::Sqlite(path) => sqlite(path).await?,
@@ -100,9 +101,9 @@ impl Store {
         Ok(Connected(Self::of(db, database)))
     }
 
-    /// Open a database that is there and up to date; nothing of it is changed
+    /// Open an existing database with an up-to-date schema, without changing anything
     ///
-    /// Another program may be at work on it, and may be older than this one.
+    /// Another program may be using it, and may be older than this one.
     pub(crate) async fn open_beside(database: &Database) -> Result<Self, StoreError> {
         let db = match database {
             Database::Sqlite(path) => pools(common(path)).await?,
@@ -133,7 +134,8 @@ impl Store {
         const READ: &str = "SELECT EXISTS (SELECT 1 FROM users), EXISTS (SELECT 1 FROM grants), \
             EXISTS (SELECT 1 FROM pairs), EXISTS (SELECT 1 FROM clients)";
         const WRITE: &str = "UPDATE schema_steps SET version = version WHERE version = 1";
-        // A file that was deleted or replaced can still be written to, and nobody finds it there.
+        // A deleted or replaced file can still be written to, but no other process would find the
+        // rows.
         if let Some(file) = &self.file
             && !file.is_there()
         {
@@ -142,7 +144,7 @@ impl Store {
         reading!(&self.db, |on| {
             sqlx::query(READ).execute(on).await?;
         });
-        // A row is written as it is: only that notices a full disk or a database that is read-only.
+        // A row is written unchanged: only a write notices a full disk or a read-only database.
         writing!(&self.db, |on| {
             sqlx::query(WRITE).execute(on).await?;
         });
@@ -195,7 +197,7 @@ pub(super) async fn sqlite(path: &Path) -> Result<Db, StoreError> {
     pools(common(path).journal_mode(SqliteJournalMode::Wal)).await
 }
 
-/// How every connection to the file is, whoever makes it
+/// Options that all connections to the file have in common
 fn common(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
@@ -210,12 +212,13 @@ fn common(path: &Path) -> SqliteConnectOptions {
 }
 
 async fn pools(options: SqliteConnectOptions) -> Result<Db, StoreError> {
-    // Made first: it alone turns the write-ahead log on.
+    // Created first: only this connection turns the write-ahead log on.
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .test_before_acquire(false)
-        // On a full disk SQLite ends a transaction by itself. sqlx, whose rollback then fails,
-        // counts it as open ever after, and would refuse to begin another.
+        // On a full disk SQLite rolls a transaction back by itself. The rollback of sqlx then
+        // fails, so it counts the transaction as open and would refuse to begin another on this
+        // connection.
         .before_acquire(|on, _| Box::pin(async move { Ok(!on.is_in_transaction()) }))
         .connect_with(options.clone())
         .await?;
@@ -226,7 +229,7 @@ async fn pools(options: SqliteConnectOptions) -> Result<Db, StoreError> {
     Ok(Db::Sqlite { read, write })
 }
 
-/// The file that was opened, to tell it from another in its place
+/// Identity of the file that was opened, to notice another in its place
 #[derive(Debug, Clone)]
 pub(super) struct SameFile {
     path: PathBuf,
@@ -258,7 +261,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// Make the file for its owner only, before SQLite would make it for everybody
+/// Create the file for its owner only, before SQLite would create it with wider permissions
 fn private_file(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
@@ -270,7 +273,7 @@ fn private_file(path: &Path) -> std::io::Result<()> {
 
 pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
     let options = config::postgres_options(url)?;
-    // Of a first connection that fails, a pool tells only that time ran out.
+    // If the first connection of a pool fails, the pool reports only a timeout.
     let first = timeout(PATIENCE, PgConnection::connect_with(&options)).await;
     first
         .map_err(|_| sqlx::Error::PoolTimedOut)??
@@ -278,8 +281,7 @@ pub(super) async fn postgres(url: &str) -> Result<Db, StoreError> {
         .await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
-        // A server that was started again has ended them all, and the next ten requests would
-        // find out.
+        // A restarted server has closed all connections, and the next ten requests would fail.
         .test_before_acquire(true)
         .acquire_timeout(PATIENCE)
         .connect_with(options)

@@ -1,7 +1,7 @@
-//! Erasing: what is kept of the forge's tokens goes when the last connection of a person ends
+//! Erasing: a user's forge tokens are erased when their last connection is revoked or expires
 //!
-//! The row stays, for the person's own page and for the names of old events; tokens and data key
-//! do not. SQLite keeps older forms of a row in its log, so that is emptied too.
+//! The row stays, for the user's own page and for the names of old events; tokens and data key do
+//! not. SQLite keeps older versions of a row in its write-ahead log, so that is emptied too.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::{
     ms,
 };
 
-/// How long a reader may hold up the emptying of the log; then the sweep does it
+/// How long a reader may delay the emptying of the log; after that it is left to the sweep
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Erase whom `$who` names, if no token of theirs is good and no code waits to become one
+/// Erase the users that `$who` selects, if they have no valid token and no code that may become one
 macro_rules! erase {
     ($who:literal) => {
         concat!(
@@ -38,12 +38,13 @@ macro_rules! erase {
 
 pub(super) const ONE: &str = erase!("id = $1");
 const UNUSED: &str = erase!("updated_at <= $1");
-/// Who ends the other of two last grants waits, and then sees that it is the last
+/// Locks the user's row: of two transactions that revoke the last two grants, the second waits and
+/// then sees that its grant is the last
 pub(super) const LOCK: &str = "UPDATE users SET version = version WHERE id = $1";
 /// In place of a data key
 pub(super) const NO_KEY: &[u8] = &[];
 
-/// Erase somebody inside a transaction, unless they are connected still
+/// Erase a user's tokens inside a transaction, unless the user still has a connection
 macro_rules! unless_connected {
     ($on:ident, $user:expr, $now:expr) => {{
         sqlx::query($crate::store::erase::LOCK)
@@ -62,7 +63,7 @@ macro_rules! unless_connected {
 pub(super) use unless_connected;
 
 impl Store {
-    /// Erase the forge's tokens of somebody who has no connection
+    /// Erase the forge tokens of a user who has no connection
     pub(crate) async fn erase_unless_connected(
         &self,
         user: &str,
@@ -75,8 +76,8 @@ impl Store {
         Ok(erased > 0)
     }
 
-    /// The same for all whose tokens are older than `before`: their last grant has run out, or
-    /// they never finished
+    /// Erase the forge tokens of all users without a connection whose tokens are older than
+    /// `before`: their last grant has expired, or they never finished the sign-in
     pub(crate) async fn erase_unused(
         &self,
         before: Timestamp,
@@ -93,14 +94,15 @@ impl Store {
         }))
     }
 
-    /// Bring what was ended and erased to the disk, and empty SQLite's log of what was before
+    /// Flush revocations and erasures to the disk, and empty SQLite's log of the older rows
     ///
-    /// False if somebody reads an older state just now, as a backup does: the sweep tries again.
+    /// False if a reader, such as a backup, still uses an older snapshot: the sweep tries again.
     pub(crate) async fn settle(&self) -> bool {
         let Db::Sqlite { write, .. } = &self.db else {
             return true;
         };
-        // To its end, even if the caller goes away: the connection is changed meanwhile.
+        // Runs to completion even if the caller is gone: it changes the connection's settings
+        // temporarily.
         let work = tokio::spawn(empty_log(write.clone()));
         match work.await {
             Ok(Ok(emptied)) => emptied,
@@ -117,7 +119,7 @@ impl Store {
 async fn empty_log(write: SqlitePool) -> Result<bool, sqlx::Error> {
     let mut on = write.acquire().await?;
     let patience = |time: Duration| format!("PRAGMA busy_timeout = {}", time.as_millis());
-    // Writers wait behind this, so a reader that takes long is not waited for.
+    // Writers queue behind this, so it does not wait for a slow reader.
     sqlx::raw_sql(sqlx::AssertSqlSafe(patience(PATIENCE)))
         .execute(&mut *on)
         .await?;

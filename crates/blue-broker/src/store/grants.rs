@@ -1,4 +1,4 @@
-//! Grants: one person's yes to one client, and all tokens that follow from it
+//! Grants: the consent of one user to one client, and all tokens that were issued for it
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(crate) struct Grant {
     pub(crate) last_used_at: Timestamp,
 }
 
-/// A grant that was just ended
+/// A grant that was just revoked
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EndedGrant {
     pub(crate) id: String,
@@ -42,23 +42,23 @@ impl EndedGrant {
 /// Grants that one user may have for one client at a time: a client on fifty machines
 pub(crate) const LIVE_GRANTS: i64 = 50;
 
-/// Why the longest unused grant of a user and client ends
+/// Reason for revoking the longest unused grant of a user and client
 pub(crate) const TOO_MANY: &str = "more than 50 grants for one client";
 
-/// Whose grants end
+/// Which grants to revoke
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Revoked<'a> {
     Grant(&'a str),
     User(&'a str),
     Client(&'a str),
-    /// One person's grants to one client
+    /// One user's grants to one client
     Connection {
         user: &'a str,
         client: &'a str,
     },
 }
 
-/// Most pairs of tokens that are forgotten at once
+/// Pairs of tokens that one transaction deletes at most
 pub(super) const SWEPT: i64 = 500;
 
 pub(super) const INSERT: &str = "INSERT INTO grants (id, user_id, client_id, scope, resource, \
@@ -89,7 +89,7 @@ fn grant((id, user, client_id, scope, resource, created, last): Row) -> Grant {
 }
 
 impl Store {
-    /// Grants of a person that are not ended, the last used first
+    /// Grants of a user that are not revoked, the last used first
     pub(crate) async fn grants_of(&self, user: &str) -> Result<Vec<Grant>, StoreError> {
         const SQL: &str =
             select!("WHERE user_id = $1 AND revoked_at IS NULL ORDER BY last_used_at DESC, id");
@@ -116,7 +116,7 @@ impl Store {
         Ok(count)
     }
 
-    /// Note that a grant was used
+    /// Record the use of a grant
     pub(crate) async fn grant_used(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE grants SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2";
         writing!(&self.db, |on| {
@@ -125,10 +125,10 @@ impl Store {
         Ok(())
     }
 
-    /// End grants: none of their tokens opens anything any more. Gives those that it ended
+    /// Revoke grants, which invalidates all their tokens; returns those that were revoked
     ///
-    /// What would become a grant of the same person or client is forgotten with them, and who has no
-    /// other is left without tokens of the forge, too.
+    /// Authorizations and codes of the same user or client are deleted with them. A user who has no
+    /// other grant loses their forge tokens, too.
     pub(crate) async fn revoke(
         &self,
         what: Revoked<'_>,
@@ -168,7 +168,8 @@ impl Store {
             Revoked::Connection { user, client } => (CONNECTION, user, Some(client)),
         };
         let ended = together!(&self.db, |on| {
-            // First: of a code that is used right now, the grant is there when this has waited.
+            // Codes first: if one is being used concurrently, this waits for it, and then its grant
+            // is there to be revoked.
             for sql in open {
                 let query = sqlx::query(*sql).bind(of);
                 let query = match client {
@@ -182,25 +183,26 @@ impl Store {
                 Some(client) => query.bind(client).fetch_all(&mut *on).await?,
                 None => query.fetch_all(&mut *on).await?,
             };
-            // In order, so that two who end many do not wait for each other.
+            // In a fixed order, so that two concurrent revocations do not deadlock.
             let users: BTreeSet<&str> = ended.iter().map(|(_, user, _)| user.as_str()).collect();
             for user in users {
                 super::erase::unless_connected!(on, user, now);
             }
             ended
         });
-        // What was answered must hold after a power cut, too.
+        // A confirmed revocation must survive a power cut.
         if !ended.is_empty() {
             self.settle().await;
         }
         Ok(ended.into_iter().map(EndedGrant::of).collect())
     }
 
-    /// Forget grants that ended, or whose last token ended, before `before`
+    /// Delete grants that were revoked, or whose last token expired, before `before`
     pub(crate) async fn sweep_grants(&self, before: Timestamp) -> Result<u64, StoreError> {
         const GRANTS: &str = "DELETE FROM grants WHERE created_at <= $1 \
             AND NOT EXISTS (SELECT 1 FROM pairs WHERE pairs.grant_id = grants.id)";
-        // A client was used when its grants were: nobody will know when they are gone.
+        // The last use of a client is derived from its grants, so it is copied before they are
+        // deleted.
         const CLIENTS: &str = "UPDATE clients SET last_used_at = (SELECT MAX(grants.last_used_at) \
             FROM grants WHERE grants.client_id = clients.id) \
             WHERE COALESCE(last_used_at, 0) < (SELECT MAX(grants.last_used_at) FROM grants \
@@ -217,7 +219,7 @@ impl Store {
         }))
     }
 
-    /// A few at a time: whoever else writes waits no longer than for that
+    /// Delete pairs in small batches, so that other writers do not wait for long
     async fn sweep_pairs(&self, before: Timestamp) -> Result<(), StoreError> {
         const PAIRS: &str = "DELETE FROM pairs WHERE id IN (SELECT id FROM pairs \
             WHERE refresh_expires_at <= $1 OR grant_id IN \

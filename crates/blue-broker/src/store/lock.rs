@@ -22,7 +22,7 @@ pub(crate) struct DatabaseLock {
 }
 
 impl DatabaseLock {
-    /// Take the lock of the database, or say that another broker has it
+    /// Take the lock of the database, or fail if another broker holds it
     pub(crate) fn take(database: &Database) -> Result<Self, StoreError> {
         let Database::Sqlite(path) = database else {
             return Ok(Self { _file: None });

@@ -77,7 +77,7 @@ pub(super) async fn run(db: &Db, steps: &[Step], by: Wrapping<'_>) -> Result<(),
     Ok(())
 }
 
-/// Look whether every step was made, and make none
+/// Check that every step was made, without making any
 pub(super) async fn check(db: &Db, steps: &[Step]) -> Result<(), StoreError> {
     if !has_table(db, "schema_steps").await? {
         return Err(StoreError::Empty);

@@ -40,9 +40,9 @@ use db::{Db, SameFile};
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     db: Db,
-    /// None for a database that is no file
+    /// None for a database that is not a file
     file: Option<SameFile>,
-    /// None for an admin's command, which looks no token up
+    /// None for an admin command, which looks up no token
     token_key: Option<TokenKey>,
 }
 
@@ -56,7 +56,7 @@ impl Store {
 /// Why rows could not be read or written
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// In its own words: what is logged is this line alone
+    /// The message includes that of the cause, because only this line is logged
     #[error(transparent)]
     Database(#[from] sqlx::Error),
     #[error("the database file is gone, or another one is in its place")]

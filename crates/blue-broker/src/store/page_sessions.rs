@@ -1,4 +1,4 @@
-//! People who look at their own connections in a browser
+//! Sessions of the connections page
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::token::TokenHash;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageSession {
     pub(crate) user: String,
-    /// Of the token that every form of the page carries
+    /// Hash of the token that every form of the page carries
     pub(crate) form: TokenHash,
     pub(crate) expires_at: Timestamp,
 }
@@ -65,7 +65,7 @@ impl Store {
         }))
     }
 
-    /// End it: the cookie opens nothing any more
+    /// Close the session, which invalidates the cookie
     pub(crate) async fn close_page(&self, cookie: &TokenHash) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM page_sessions WHERE hash = $1";
         let cookie = self.keyed(cookie)?;

@@ -1,10 +1,10 @@
-//! The time that the sweep goes by
+//! The time that the sweep uses
 //!
 //! A sweep deletes for good, and a clock may be years ahead for a while: a machine that starts
-//! without its time, a mistyped date. So the sweep remembers how far it came, follows the clock as
-//! long as that moves by less than a day between two sweeps, and after a longer jump goes on in
-//! steps of an hour. A clock that is set right within a day loses nothing by it; a broker that was
-//! off for a month forgets what is over some days later than it could.
+//! without its time, a mistyped date. So the sweep stores how far it came, follows the clock as
+//! long as that moves by less than a day between two sweeps, and after a longer jump advances by an
+//! hour per sweep. A clock that is corrected within a day causes no loss; a broker that was off for
+//! a month deletes expired rows some days later than it could.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use super::{
     ms, time,
 };
 
-/// The clock may move on so far between two sweeps and be believed at once
+/// Longest jump of the clock between two sweeps that is trusted at once
 const BELIEVED_JUMP: Duration = Duration::from_hours(24);
-/// Beyond that, each sweep goes on by so much
+/// How far each sweep advances after a longer jump
 const STEP: Duration = Duration::from_hours(1);
 
 impl Store {
-    /// The time that this sweep goes by; never later than `now`
+    /// The time that this sweep uses; never later than `now`
     pub(crate) async fn sweep_time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
-        // Before the first sweep, what happened last tells the time.
+        // Before the first sweep, the newest audit event tells the time.
         const LAST: &str = "SELECT COALESCE((SELECT at FROM sweep_clock WHERE id = 1), \
             (SELECT MAX(at) FROM audit WHERE at <= $1))";
         const PUT: &str = "INSERT INTO sweep_clock (id, at) VALUES (1, $1) \
@@ -33,7 +33,8 @@ impl Store {
             sqlx::query_as(LAST).bind(ms(now)).fetch_one(on).await?
         });
         let trusted = last.map_or(now, |last| follow(time(last), now));
-        // It never goes back: a clock that was behind for a moment would look far ahead later.
+        // The stored time never goes back: after a clock that was behind for a moment, the right
+        // time would look far ahead.
         writing!(&self.db, |on| {
             sqlx::query(PUT).bind(ms(trusted)).execute(on).await?;
         });

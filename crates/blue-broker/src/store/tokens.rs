@@ -11,7 +11,7 @@ use super::{
 };
 use crate::token::TokenHash;
 
-/// A pair that is about to be given out
+/// A pair that is about to be issued
 #[derive(Debug, Clone)]
 pub(crate) struct NewPair {
     pub(crate) id: String,
@@ -21,7 +21,7 @@ pub(crate) struct NewPair {
     pub(crate) refresh_expires_at: Timestamp,
 }
 
-/// What a good access token opens
+/// Result of checking a valid access token
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checked {
     pub(crate) pair: String,
@@ -45,13 +45,13 @@ pub(crate) struct RefreshRules {
     pub(crate) window: Duration,
 }
 
-/// What came of using a refresh token
+/// Result of using a refresh token
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refresh {
     Issued,
-    /// Too many in a short time
+    /// Over the limit of refreshes per window
     Limited,
-    /// Ended, expired, or never given
+    /// Revoked, expired, or never issued
     Gone,
     /// A reuse that counts as theft; the grant is now revoked
     Replayed,
@@ -142,7 +142,7 @@ fn checked(row: CheckedRow) -> Checked {
 }
 
 impl Store {
-    /// What an access token opens, if it is good
+    /// The grant and user of an access token, if it is valid
     pub(crate) async fn check_access(
         &self,
         hash: &TokenHash,
@@ -163,7 +163,8 @@ impl Store {
         Ok(row.map(checked))
     }
 
-    /// Whose a refresh token is, ended or not, so that all can be checked before it is used up
+    /// The grant of a refresh token, revoked or not, so that all can be checked before it is used
+    /// up
     pub(crate) async fn refresh_token(
         &self,
         hash: &TokenHash,
@@ -181,7 +182,7 @@ impl Store {
         Ok(row.map(checked))
     }
 
-    /// The grant and the client of either kind of token, ended or not
+    /// The grant and the client of either kind of token, revoked or not
     pub(crate) async fn token_owner(
         &self,
         hash: &TokenHash,
@@ -197,7 +198,8 @@ impl Store {
         }))
     }
 
-    /// Note that an access token was used: from now on a replay of its parent is one
+    /// Record the use of an access token: from now on, reusing the refresh token that produced it
+    /// counts as a replay
     pub(crate) async fn access_used(&self, pair: &str, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE pairs SET access_used_at = $2 WHERE id = $1 \
             AND access_used_at IS NULL";
@@ -211,10 +213,10 @@ impl Store {
         Ok(())
     }
 
-    /// Use a refresh token: it gives `new`, or the rules say what else
+    /// Use a refresh token: it issues `new`, unless the rules say otherwise
     ///
-    /// `of` is what [`Store::refresh_token`] told. The first statement takes the grant's row, so
-    /// that two uses of one grant come one after the other. `event` is written with new tokens.
+    /// `of` is what [`Store::refresh_token`] returned. The first statement locks the grant's row,
+    /// so that two uses of one grant are serialized. `event` is written with new tokens.
     pub(crate) async fn refresh(
         &self,
         hash: &TokenHash,
@@ -229,8 +231,8 @@ impl Store {
             WHERE id = $1 AND revoked_at IS NULL RETURNING refresh_count";
         const USE: &str = "UPDATE pairs SET refresh_used_at = $2 WHERE refresh_hash = $1 \
             AND refresh_used_at IS NULL AND revoked_at IS NULL AND refresh_expires_at > $2";
-        // A revoked pair was replaced when its parent came again: of the two holders of the
-        // parent, one has this pair.
+        // A revoked pair was replaced when its parent was presented again: one of the two parties
+        // that hold the parent has this pair.
         const USED: &str = "SELECT COALESCE(refresh_used_at, 0), revoked_at FROM pairs \
             WHERE refresh_hash = $1 AND (refresh_used_at IS NOT NULL OR revoked_at IS NOT NULL) \
             AND refresh_expires_at > $2";
@@ -280,7 +282,7 @@ impl Store {
                                 .fetch_one(&mut *on)
                                 .await?;
                             Some(Reuse {
-                                // Either way: the clocks of two replicas are not the same.
+                                // In both directions, because the clocks of two replicas differ.
                                 in_grace: (ms(now) - at).abs() <= grace,
                                 revoked: revoked_at.is_some(),
                                 successors: match (refreshed, used) {

@@ -1,8 +1,8 @@
-//! People, and the one set of forge tokens that each of them has
+//! Users, and the one set of forge tokens that each of them has
 //!
-//! A forge counts refreshes per person, not per connection: two sets would end each other. So
-//! every change of the set raises its version, is one conditional update, and is made by whoever
-//! holds the lease.
+//! A forge that rotates refresh tokens does so per user, not per connection: two sets would
+//! invalidate each other. So every change of the set raises its version and is one conditional
+//! update, and only the holder of a lease on the row may refresh it.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use crate::crypto::WrappedKey;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UserState {
     Connected,
-    /// The forge takes our token no more: they must sign in again
+    /// The forge rejected the user's tokens: they must sign in again
     Reconnect,
-    /// No connection is left, and so neither tokens nor a key of theirs
+    /// No connection is left, and so neither tokens nor a data key
     Disconnected,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct User {
     pub(crate) tokens: Option<UpstreamTokens>,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
-    /// What the forge said that its grant holds
+    /// Scope of the grant, as the forge reported it
     pub(crate) scope: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct NewUser {
     pub(crate) scope: String,
 }
 
-/// The right to ask the forge for new tokens
+/// A lease: the right to ask the forge for new tokens of a user
 #[derive(Debug)]
 pub(crate) struct Lease {
     user: String,
@@ -187,7 +187,7 @@ impl Store {
         Ok(count)
     }
 
-    /// Everybody with this id or login; a login that was given up at the forge may come twice
+    /// All users with this id or login; a login that was given up at the forge may come twice
     pub(crate) async fn users_named(&self, who: &str) -> Result<Vec<User>, StoreError> {
         const SQL: &str = select!("WHERE id = $1 OR login = $1 ORDER BY id");
         let rows: Vec<Row> = reading!(&self.db, |on| {
@@ -214,7 +214,7 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
-    /// Write somebody who signs in for the first time; false if the row is there already
+    /// Insert a user at their first sign-in; false if the row exists already
     pub(crate) async fn add_user(&self, new: &NewUser, now: Timestamp) -> Result<bool, StoreError> {
         const SQL: &str = "INSERT INTO users (id, forge, forge_user, login, key_id, wrapped_key, \
             state, version, access_sealed, refresh_sealed, access_expires_at, created_at, updated_at, \
@@ -240,10 +240,10 @@ impl Store {
         }))
     }
 
-    /// Replace the tokens by those of version `from + 1`, as a new sign-in brings them
+    /// Replace the tokens by those of version `from + 1`, which a new sign-in brought
     ///
-    /// `key` is the new data key of somebody who has none. False if somebody else changed the row
-    /// since it was read. A lease does not stop it: a sign-in made the older tokens worthless.
+    /// `key` is a new data key, for a user who has none. False if another request changed the row
+    /// since it was read. A lease does not stop it: the sign-in has invalidated the older tokens.
     pub(crate) async fn signed_in(
         &self,
         was: &User,
@@ -277,9 +277,9 @@ impl Store {
         }))
     }
 
-    /// Take the right to refresh the tokens of this version; None if somebody else has it
+    /// Take the lease to refresh the tokens of this version; None if another caller holds it
     ///
-    /// Its end is told by the database's own clock: those of the replicas may differ.
+    /// It expires by the clock of the database, because those of the replicas may differ.
     pub(crate) async fn lease(
         &self,
         user: &User,
@@ -316,7 +316,7 @@ impl Store {
         }))
     }
 
-    /// Keep the right for longer; false if it is lost
+    /// Extend a lease; false if it is lost
     pub(crate) async fn extend(&self, lease: &Lease, time: Duration) -> Result<bool, StoreError> {
         macro_rules! sql {
             ($now:literal) => {
@@ -341,11 +341,11 @@ impl Store {
         }))
     }
 
-    /// Write what the forge gave for the tokens of version `from`; false if the row was changed
-    /// meanwhile
+    /// Write the tokens that the forge issued for those of version `from`; false if the row was
+    /// changed meanwhile
     ///
-    /// Whoever has the lease: an answer that came late is good. So it is where `from` is the row
-    /// of somebody who was told to sign in again.
+    /// This does not check the lease, because tokens that arrive late are valid too. The same holds
+    /// where `from` is the version of a row whose user was told to sign in again.
     pub(crate) async fn refreshed(
         &self,
         id: &str,
@@ -372,7 +372,7 @@ impl Store {
         }))
     }
 
-    /// Give the right back without having used it
+    /// Release a lease without having used it
     pub(crate) async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE users SET lease_owner = NULL, lease_until = NULL \
             WHERE id = $1 AND version = $2 AND lease_owner = $3";
@@ -387,9 +387,9 @@ impl Store {
         Ok(())
     }
 
-    /// The forge takes the tokens of this version no more: erase them
+    /// Erase the tokens of this version, because the forge rejects them
     ///
-    /// False if there is a newer version, which may be good.
+    /// False if there is a newer version, which may be valid.
     pub(crate) async fn must_reconnect(
         &self,
         id: &str,
@@ -414,7 +414,7 @@ impl Store {
         Ok(erased > 0)
     }
 
-    /// Replace the wrapping of a person's key, as a rotation of the master keys does
+    /// Replace the wrapping of a user's data key, as a rotation of the master keys does
     pub(crate) async fn rewrap(
         &self,
         id: &str,
@@ -436,7 +436,7 @@ impl Store {
         }))
     }
 
-    /// Forget a person whole; what was sealed for them can never be opened again
+    /// Delete a user's row with the data key; what was sealed for them can never be opened again
     pub(crate) async fn forget_user(&self, id: &str) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM users WHERE id = $1";
         let gone = writing!(&self.db, |on| {

@@ -12,7 +12,7 @@ async fn the_51st_grant_revokes_the_longest_unused_and_is_audited() {
         world.clock.advance(Duration::from_secs(1));
     }
     world.clock.advance(Duration::from_mins(2));
-    // The first is in use, and is remembered just now; so is the second when it ends.
+    // The first is in use, and is cached now; so is the second when it is revoked.
     for tokens in &all[..2] {
         assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
         world.clock.advance(Duration::from_secs(1));
@@ -58,7 +58,7 @@ async fn a_first_use_of_a_good_token_is_answered_on_a_full_disk() {
     }
     let (status, said) = world.call(&tokens["access_token"]).await;
     assert_eq!((status, &said["login"]), (200, &json!("login-1")), "{said}");
-    // When there is room again, the next look at the rows notes the use.
+    // When there is room again, the next read of the rows records the use.
     for table in ["pairs", "grants"] {
         let over = sqlx::AssertSqlSafe(format!("DROP TRIGGER full_{table}"));
         sqlx::raw_sql(over).execute(&mut database).await.unwrap();

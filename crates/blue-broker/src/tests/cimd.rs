@@ -1,4 +1,4 @@
-//! Clients that are known by their document, while its host cannot be reached
+//! Clients with a metadata document, while its host cannot be reached
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn client(id: &str, until: Timestamp, used: Option<Timestamp>) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_do_not_hold_up_a_client_that_somebody_said_yes_to() {
+async fn strangers_do_not_delay_a_client_that_a_user_consented_to() {
     let world = World::start().await;
     let app = world.app();
     let long_ago = Timestamp::UNIX_EPOCH;
@@ -79,7 +79,7 @@ async fn a_document_that_was_read_counts_until_it_is_too_old() {
         let (answered, body) = world.exchange(ID, &code).await;
         assert_eq!(answered, status, "after {later} more hours: {body}");
     }
-    // Somebody in a browser is told the same in words.
+    // The page in a browser says the same.
     let url = app.config.public_url.at("/oauth/authorize");
     let query = format!("{url}?client_id={ID}&redirect_uri={REDIRECT}");
     let page = world.http.get(query).send().await.unwrap();

@@ -1,4 +1,4 @@
-//! One set of forge tokens per person, refreshed by one caller at a time
+//! One set of forge tokens per user, refreshed by one caller at a time
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     upstream::{self, ForgeAccount, SignIn, Tokens},
 };
 
-/// Two clients of one person, with forge tokens that have just ended
+/// Two clients of one user, whose forge tokens have just expired
 async fn ended() -> (World, Value, Value) {
     let world = World::start().await;
     world.client("other", None).await;
@@ -74,7 +74,7 @@ async fn replicas_refresh_the_forge_token_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
+async fn new_tokens_are_kept_although_a_replica_was_refused_with_the_old_ones() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
@@ -85,7 +85,8 @@ async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
             *world.forge.current.lock().unwrap() == 1
         })
         .await;
-        // So does a replica that took us for dead and came second.
+        // The same holds after a replica took our lease for expired, and was refused with the old
+        // token.
         let store = &world.app().store;
         let marked = store.must_reconnect(&user, 1, world.app().now()).await;
         assert!(marked.unwrap());
@@ -99,7 +100,7 @@ async fn new_tokens_are_kept_although_somebody_was_refused_with_the_old_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forge_that_hangs_holds_nobody_up_whose_token_is_good() {
+async fn a_forge_that_hangs_does_not_delay_calls_with_a_valid_token() {
     let (world, one, _) = ended().await;
     world.forge.answers.send_replace(false);
     let calls = join_all((0..4).map(|_| world.call(&one["access_token"])));
@@ -107,7 +108,7 @@ async fn a_forge_that_hangs_holds_nobody_up_whose_token_is_good() {
     for (status, said) in calls {
         assert_eq!((status, &said["forge_token"]), (200, &json!("access-0")));
     }
-    // What was asked for is kept, whoever waits for it.
+    // The tokens are stored, although the caller is gone.
     world.forge.answers.send_replace(true);
     until("they are kept", async || world.app().tasks.is_empty()).await;
     let (status, said) = world.call(&one["access_token"]).await;
@@ -132,7 +133,7 @@ async fn a_failure_is_shared_by_all_who_waited_for_it() {
         assert_eq!(status, 503, "{said}");
     }
     assert_eq!(world.asked(), 1);
-    // Who comes later tries again.
+    // A later caller tries again.
     *world.forge.mood.lock().unwrap() = Mood::Rotating;
     assert_eq!(world.call(&one["access_token"]).await.0, 200);
 }
@@ -157,7 +158,7 @@ async fn a_sign_in_outlives_an_older_token_that_the_forge_refuses() {
     );
 }
 
-/// Somebody whom the forge has just sent back with a code
+/// An authorization whose browser the forge has just sent back with a code
 async fn returned(world: &World) -> Authorization {
     let (store, now) = (&world.app().store, world.app().now());
     let asked = Authorization {
@@ -182,13 +183,13 @@ async fn returned(world: &World) -> Authorization {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_that_is_under_way_makes_nobody_sign_in_again() {
+async fn a_sign_in_in_progress_does_not_force_another_sign_in() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
     world.clock.advance(Duration::from_hours(1));
     let returned = returned(&world).await;
-    // The forge took the code, and with it the older refresh token is good no longer.
+    // The forge accepted the code, which invalidated the older refresh token.
     *world.forge.current.lock().unwrap() = 1;
     let app = Arc::clone(world.app());
     let mut fresh = tokio::spawn({
@@ -230,7 +231,7 @@ async fn a_stop_waits_for_tokens_that_the_forge_is_about_to_give() {
         async move { upstream::fresh(&app, &user).await }
     });
     until("it is asked", async || world.asked() == 1).await;
-    // Its client has left.
+    // Its client has disconnected.
     call.abort();
     let database = world.app().config.database.clone();
     let (forge, clock) = (Arc::clone(&world.forge), Arc::clone(&world.clock));
@@ -267,7 +268,7 @@ async fn two_connections_live_through_a_day_on_a_rotating_forge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_must_sign_in_again_gets_neither_calls_nor_tokens() {
+async fn a_user_who_must_sign_in_again_gets_neither_calls_nor_tokens() {
     for word in ["unauthorized_client", "invalid_grant"] {
         let (world, one, two) = ended().await;
         world.clock.advance(Duration::from_mins(1));
@@ -297,7 +298,7 @@ async fn a_rejected_client_secret_erases_no_tokens() {
     for tokens in [&one, &two] {
         assert_eq!(world.call(&tokens["access_token"]).await.0, 503);
     }
-    // The same for a token that the forge answers 401 to.
+    // A token that the forge answers 401 to is handled alike.
     upstream::distrust(world.app(), &user.id, user.version).await;
     let row = world.app().store.user(&user.id).await.unwrap().unwrap();
     assert_eq!((row.state, row.tokens), (user.state, user.tokens));
@@ -316,7 +317,7 @@ async fn a_rejected_client_secret_erases_no_tokens() {
 async fn a_forge_that_is_down_ends_nothing() {
     let (world, one, _) = ended().await;
     *world.forge.mood.lock().unwrap() = Mood::Broken;
-    // The token has a minute left, which is better than nothing.
+    // The token is valid for another minute, and is used meanwhile.
     assert_eq!(world.call(&one["access_token"]).await.0, 200);
     world.clock.advance(Duration::from_mins(1));
     assert_eq!(world.call(&one["access_token"]).await.0, 503);
@@ -355,7 +356,7 @@ async fn older_tokens_do_not_open_in_a_newer_row() {
     assert!(upstream::open(app, &new).is_err());
 }
 
-/// Call with a forge that answers 401 to the token, and wait until the broker drew its conclusions
+/// Call with a forge that answers 401 to the token, and wait until the broker has reacted
 async fn refused_by_forge(world: &World, access: &Value, user: &str, version: i64) {
     let url = world.app().config.public_url.resource();
     let request = world.http.post(url).bearer_auth(access.as_str().unwrap());
@@ -379,7 +380,7 @@ async fn a_grant_that_is_taken_back_at_the_forge_is_noticed_at_the_next_call() {
     let (status, said) = world.refresh("tool", &tokens["refresh_token"]).await;
     assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")));
     assert_eq!(world.asked(), 1);
-    // After a new sign-in the same tokens are good again.
+    // After a new sign-in the client's tokens are valid again.
     *world.forge.mood.lock().unwrap() = Mood::Rotating;
     world.sign_in("1").await;
     assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
@@ -394,7 +395,7 @@ async fn a_token_that_the_forge_refuses_is_replaced_once() {
     let (status, said) = world.call(&tokens["access_token"]).await;
     assert_eq!((status, &said["forge_token"]), (200, &json!("access-1")));
     assert_eq!(world.asked(), 1);
-    // The forge refuses the new one, too: there is nothing left but to sign in.
+    // The forge rejects the new token, too: the user has to sign in again.
     *world.forge.closed.lock().unwrap() = true;
     refused_by_forge(&world, &tokens["access_token"], &user, 4).await;
     assert_eq!(world.call(&tokens["access_token"]).await.0, 401);
@@ -436,7 +437,7 @@ async fn two_sign_ins_of_one_person_that_meet_keep_the_newer_tokens() {
     for mine_is_newer in [false, true] {
         let world = World::start().await;
         let user = world.sign_in("1").await;
-        // The forge counted twice; which of the two comes here last says nothing.
+        // The forge rotated twice; which of the two results is written last is undetermined.
         *world.forge.current.lock().unwrap() = if mine_is_newer { 2 } else { 1 };
         let theirs = Tokens {
             access: Secret::new("access-1"),

@@ -10,7 +10,7 @@ async fn a_token_that_was_planted_in_the_database_opens_nothing() {
     world.tokens("tool", &user).await;
     let [access, refresh] =
         [Kind::Access, Kind::Refresh].map(|kind| Token::new(kind, &*world.app().rng));
-    // What anyone can compute, in a row of a grant that is good.
+    // A hash that anyone can compute, in a row of a valid grant.
     let plant = "INSERT INTO pairs (id, grant_id, access_hash, refresh_hash, created_at, \
         access_expires_at, refresh_expires_at) SELECT 'planted', id, $1, $2, 0, \
         9000000000000, 9000000000000 FROM grants";

@@ -1,4 +1,4 @@
-//! The door
+//! Authentication of `/mcp`
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn without_a_token_every_method_says_where_to_get_one() {
             "{method}"
         );
     }
-    // Not in the address, and not of another server or scheme.
+    // Not in the URL, and not of another server or scheme.
     let user = world.sign_in("1").await;
     let tokens = world.tokens("tool", &user).await;
     let access = tokens["access_token"].as_str().unwrap();
@@ -121,7 +121,7 @@ async fn an_access_token_ends() {
     let tokens = world.tokens("tool", &user).await;
     assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
     assert_eq!(tokens["expires_in"], 3600);
-    // It may have been sent in its last moment.
+    // The token may have been sent in its last moment.
     world.clock.advance(Duration::from_hours(1));
     assert_eq!(world.call(&tokens["access_token"]).await.0, 200);
     world.clock.advance(Duration::from_secs(1));

@@ -44,7 +44,7 @@ async fn a_token_check() {
         "first use of a token, which is written down",
         all(app, &tokens).await,
     );
-    // Long enough for nobody to be remembered; what was written is not written again.
+    // Longer than the cache holds a caller; what was recorded is not written again.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     row(
         "a token that was used before, from the rows",
@@ -91,7 +91,7 @@ fn row(what: &str, mut took: Vec<Duration>) {
     println!("| {what} | {} | {} |", at(50), at(99));
 }
 
-/// Fill the tables in few big steps, past the broker, and give tokens that are good
+/// Fill the tables in few big steps, without the broker, and return valid tokens
 async fn fill(app: &App, file: &Path, people: &[String]) -> Vec<Token> {
     const NUMBERS: &str =
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1) ";

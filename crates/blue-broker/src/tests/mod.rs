@@ -50,7 +50,7 @@ use crate::{
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const REDIRECT: &str = "http://127.0.0.1:7777/callback";
 
-/// A back end that says who called, and remembers what ended
+/// A back end that echoes its caller, and records which grants were revoked
 #[derive(Debug, Default)]
 struct Echo {
     ended: Mutex<Vec<Ended>>,
@@ -87,7 +87,7 @@ enum Mood {
     Broken,
     /// It gives again what it gave before
     Same,
-    /// It gives no new refresh token, and an access token for a minute and a half
+    /// It issues no new refresh token, and an access token for a minute and a half
     Terse,
 }
 
@@ -95,12 +95,13 @@ enum Mood {
 #[derive(Debug)]
 struct Forge {
     mood: Mutex<Mood>,
-    /// Number of the refresh token that is good
+    /// Number of the refresh token that is valid
     current: Mutex<u32>,
     asked: Mutex<u32>,
-    /// Whether it answers 401 to whoever asks who they are
+    /// Whether it answers 401 to requests for the user's account
     closed: Mutex<bool>,
-    /// Whether it lets its answers go: to a refresh, and to who asks who they are
+    /// Whether it sends its responses to refreshes and to requests for the account, or holds them
+    /// back
     answers: watch::Sender<bool>,
     says_who: watch::Sender<bool>,
     /// How it answers what else it is asked, one after the other
@@ -174,7 +175,7 @@ impl Forge {
     }
 }
 
-/// Wait until something is so
+/// Wait until a condition holds
 async fn until<F: Future<Output = bool>>(what: &str, so: impl Fn() -> F) {
     let end = Instant::now() + Duration::from_secs(10);
     while !so().await {
@@ -183,7 +184,7 @@ async fn until<F: Future<Output = bool>>(what: &str, so: impl Fn() -> F) {
     }
 }
 
-/// Whether it is there; slow, so that others ask meanwhile
+/// The version; slow, so that concurrent requests overlap
 async fn version(State(forge): State<Arc<Forge>>) -> Response {
     *forge.asked.lock().unwrap() += 1;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -265,7 +266,7 @@ impl World {
         SqliteConnection::connect_with(&options).await.unwrap()
     }
 
-    /// How often the forge was asked for new tokens
+    /// Number of refreshes that the forge received
     fn asked(&self) -> u32 {
         *self.forge.asked.lock().unwrap()
     }
@@ -289,7 +290,7 @@ impl World {
         assert!(self.app().store.put_client(&client).await.unwrap());
     }
 
-    /// Somebody who signs in at the forge; gives their id here
+    /// Sign a user in at the forge; returns their id at the broker
     async fn sign_in(&self, account: &str) -> String {
         let current = *self.forge.current.lock().unwrap();
         let tokens = Tokens {
@@ -305,7 +306,7 @@ impl World {
             account: &account,
             scope: "read:user write:repository",
             tokens,
-            // Nobody else signed in meanwhile.
+            // No other sign-in took place meanwhile.
             since: Timestamp::MAX,
         };
         upstream::sign_in(self.app(), new).await.unwrap()
@@ -344,7 +345,7 @@ impl World {
         (status, serde_json::from_str(&text).unwrap())
     }
 
-    /// Post as the client `tool`, and go away when all is sent
+    /// Post as the client `tool`, and disconnect when all is sent
     async fn hang_up(&self, path: &str, form: &[(&str, &str)]) {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(form)
@@ -385,7 +386,7 @@ impl World {
         self.post("/oauth/token", &form).await
     }
 
-    /// Tokens of a client for somebody
+    /// Issue tokens of a client for a user
     async fn tokens(&self, client: &str, user: &str) -> Value {
         let code = self.code(client, user).await;
         let (status, tokens) = self.exchange(client, &code).await;

@@ -21,7 +21,7 @@ async fn only_a_closed_door_proves_that_a_token_is_limited() {
         (vec![404, 200], Some(Reach::Everything)),
         (vec![400, 404, 200], Some(Reach::Everything)),
         (vec![401], None),
-        // A door that fails is tried again.
+        // A request that fails is retried.
         (vec![404, 500, 500, 403], Some(Reach::AsAsked)),
         (vec![404, 500, 500, 500, 500], None),
     ] {

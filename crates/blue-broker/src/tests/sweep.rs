@@ -1,4 +1,4 @@
-//! What is over is forgotten
+//! Expired rows are deleted
 
 use std::{sync::Arc, time::Duration};
 

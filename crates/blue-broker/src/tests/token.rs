@@ -35,7 +35,7 @@ async fn a_code_becomes_tokens_that_open_the_door_until_they_are_revoked() {
     let headers = said["headers"].to_string();
     assert!(!headers.contains("authorization"), "{headers}");
 
-    // Either token ends both, at once, though the first is remembered.
+    // Either token revokes both, at once, though the first is cached.
     let refresh = tokens["refresh_token"].as_str().unwrap();
     let form = [("token", refresh), ("client_id", "tool")];
     assert_eq!(world.post("/oauth/revoke", &form).await.0, 200);
@@ -48,7 +48,7 @@ async fn a_code_becomes_tokens_that_open_the_door_until_they_are_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_hangs_up_ends_nothing_by_halves() {
+async fn client_disconnect_does_not_leave_a_revocation_half_done() {
     let world = World::start().await;
     let user = world.sign_in("1").await;
     world.tokens("tool", &user).await;
@@ -60,7 +60,7 @@ async fn who_hangs_up_ends_nothing_by_halves() {
         let access = tokens["access_token"].as_str().unwrap();
         let owner = store.token_owner(&TokenHash::of(access)).await.unwrap();
         grants.push(owner.unwrap().0);
-        // One takes leave, and one is a thief who wants to leave no trace.
+        // One client revokes its grant, and one replays a token and disconnects to leave no trace.
         let (path, form) = if n % 2 == 0 {
             ("/oauth/revoke", vec![("token", access)])
         } else {
@@ -205,7 +205,7 @@ async fn a_refresh_token_may_come_again_for_a_moment_and_is_a_replay_later() {
     let first = world.tokens("tool", &user).await;
     let (status, second) = world.refresh("tool", &first["refresh_token"]).await;
     assert_eq!(status, 200, "{second}");
-    // Its answer may have been lost.
+    // The response may have been lost.
     let (status, again) = world.refresh("tool", &first["refresh_token"]).await;
     assert_eq!(status, 200, "{again}");
     assert_ne!(second["access_token"], again["access_token"]);
@@ -247,7 +247,7 @@ async fn a_thief_who_comes_first_is_found_out_by_the_rightful_holder() {
     let first = world.tokens("tool", &user).await;
     let (_, rightful) = world.refresh("tool", &first["refresh_token"]).await;
     world.clock.advance(Duration::from_secs(62));
-    // As good as somebody whose answer was lost.
+    // Indistinguishable from a client whose response was lost.
     let (status, thief) = world.refresh("tool", &first["refresh_token"]).await;
     assert_eq!(status, 200, "{thief}");
     assert_eq!(world.call(&thief["access_token"]).await.0, 200);
@@ -285,7 +285,7 @@ async fn the_last_end_erases_the_forges_tokens_and_is_told_whole() {
     assert_eq!(event.client_id.as_deref(), Some("tool"));
     assert_eq!(event.user, Some(user.clone()));
     assert!(event.grant.is_some() && event.request_id.is_some());
-    // They come back as whom they were.
+    // The user keeps their id.
     assert_eq!(world.sign_in("1").await, user);
     let tokens = world.tokens("tool", &user).await;
     let (status, said) = world.call(&tokens["access_token"]).await;
@@ -293,7 +293,7 @@ async fn the_last_end_erases_the_forges_tokens_and_is_told_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_whether_all_is_well_waits_for_one_answer() {
+async fn concurrent_readiness_checks_share_one_result() {
     let world = World::start().await;
     for (mood, expected) in [(Mood::Broken, 503), (Mood::Rotating, 200)] {
         *world.forge.mood.lock().unwrap() = mood;
@@ -301,7 +301,7 @@ async fn who_asks_whether_all_is_well_waits_for_one_answer() {
             let url = world.app().config.public_url.at("/readyz");
             world.http.get(url).send().await.unwrap().status()
         };
-        // What was found before counts for a moment.
+        // The cached result is used for a moment.
         let until = Instant::now() + Duration::from_secs(20);
         while ask().await != expected {
             assert!(Instant::now() < until, "nobody noticed");
@@ -326,7 +326,8 @@ async fn refreshes_of_one_grant_are_limited() {
         limited += u32::from(status == 429);
     }
     assert_eq!(limited, 5);
-    // Whoever waits as long as they are told is served again, and is not told more than that.
+    // A client that waits as long as `Retry-After` says is served again, and is not told to wait
+    // for longer than that.
     world.clock.advance(Duration::from_secs(400));
     let url = world.app().config.public_url.at("/oauth/token");
     let refresh = tokens["refresh_token"].as_str().unwrap();
@@ -581,7 +582,7 @@ async fn a_person_gets_nothing_by_the_code_or_token_of_another() {
         world.tokens("tool", &ann).await,
         world.tokens("tool", &ben).await,
     );
-    // Who revokes their own ends nothing of anybody else.
+    // Revoking a user's own token leaves the grants of other users alone.
     let form = [
         ("token", b["refresh_token"].as_str().unwrap()),
         ("client_id", "tool"),
@@ -590,7 +591,7 @@ async fn a_person_gets_nothing_by_the_code_or_token_of_another() {
     assert_eq!(world.call(&b["access_token"]).await.0, 401);
     let (status, said) = world.call(&a["access_token"]).await;
     assert_eq!((status, &said["login"]), (200, &json!("login-1")));
-    // A refresh stays with the person that the grant is of.
+    // A refresh stays with the user of the grant.
     let (_, new) = world.refresh("tool", &a["refresh_token"]).await;
     assert_eq!(world.call(&new["access_token"]).await.1["login"], "login-1");
 }

@@ -1,8 +1,8 @@
-//! A forge token that is good right now
+//! Valid forge tokens: cached, or refreshed by one caller at a time
 //!
-//! A forge counts refreshes per person, so exactly one caller may ask for new tokens: here by a
-//! turn per person, between replicas by a lease on the row. Whoever was not first reads the row
-//! again and finds what the first one wrote.
+//! A forge may rotate refresh tokens, and does so per user, so exactly one caller may refresh.
+//! Within this process that is ensured by a lock per user, between replicas by a lease on the row.
+//! Every other caller waits, reads the row again and finds the new tokens.
 
 use std::{
     collections::HashMap,
@@ -24,37 +24,37 @@ use crate::{
     store::{AuditEvent, Lease, StoreError, User, UserState},
 };
 
-/// A token that ends so soon is not handed out: the call it is for takes its time
+/// A token that expires this soon is not handed out, because the call takes time
 const MARGIN: SignedDuration = SignedDuration::from_mins(2);
-/// How long others wait for a process that died while it asked; one that lives keeps asking for more
+/// Time after which a lease expires whose holder died; a holder that lives extends it
 const LEASE: Duration = Duration::from_secs(5);
-/// When it asks for more
+/// How often the holder extends its lease
 const EXTEND: Duration = Duration::from_secs(1);
-/// How long a caller waits for somebody else's refresh
+/// How long a caller waits for the refresh of another
 const PATIENCE: Duration = Duration::from_secs(25);
-/// How long a caller waits whose token is not over yet
+/// How long a caller waits for a refresh while its token is still valid
 const HURRY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
-/// How long a sign-in has to write down what the forge gave it, with the repeats of its reads
+/// How long a sign-in may take to store its tokens, retried reads included
 const SIGN_IN: Duration = Duration::from_secs(8);
 
-/// What opens the forge as one person
+/// A forge token of one user
 #[derive(Debug, Clone)]
 pub(crate) struct Fresh {
     pub(crate) login: String,
     pub(crate) access: Secret,
     /// Until when it may be handed out
     pub(crate) good_until: Timestamp,
-    /// Version of the row that it is of
+    /// Version of the row that it was read from
     pub(crate) version: i64,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FreshError {
-    /// The person must sign in again, or is not known any more
+    /// The user must sign in again, or is not known any more
     #[error("the person must sign in again")]
     Reconnect,
-    /// It may work later
+    /// A temporary failure
     #[error("the forge gave no new tokens")]
     Unavailable(#[source] Arc<UpstreamError>),
     #[error("somebody else takes very long to get new tokens")]
@@ -66,7 +66,8 @@ pub(crate) enum FreshError {
 }
 
 impl FreshError {
-    /// The same for those who waited for this try; none where theirs may go better
+    /// The error for callers that waited for this attempt; `None` where an attempt of their own may
+    /// succeed
     fn shared(&self) -> Option<Self> {
         match self {
             Self::Unavailable(error) => Some(Self::Unavailable(Arc::clone(error))),
@@ -76,10 +77,10 @@ impl FreshError {
     }
 }
 
-/// The right to try, and how the last try failed that others waited for
+/// Lock of one user's refresh, with the last failure that is shared with waiting callers
 type Turn = tokio::sync::Mutex<Option<(Instant, FreshError)>>;
 
-/// Who asks the forge for new tokens, person by person, within this process
+/// Locks of the refreshes within this process, by user
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<HashMap<String, Weak<Turn>>>);
 
@@ -95,7 +96,7 @@ impl Turns {
         turn
     }
 
-    /// How many have the turn of this person or wait for it
+    /// How many callers hold this user's lock or wait for it
     #[cfg(test)]
     pub(crate) fn waiting(&self, user: &str) -> usize {
         let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,9 +104,9 @@ impl Turns {
     }
 }
 
-/// A forge token of this person that is good right now
+/// Returns a valid forge token of this user, refreshed if need be
 ///
-/// The refresh goes on when the caller goes away: the forge's answer must not be lost.
+/// The refresh goes on when the caller is cancelled: the forge's response must not be lost.
 pub(crate) async fn fresh(app: &Arc<App>, user: &str) -> Result<Fresh, FreshError> {
     let (row, opened) = match look(app, user, None).await? {
         Seen::Good(fresh) => return Ok(fresh),
@@ -125,7 +126,7 @@ pub(crate) async fn fresh(app: &Arc<App>, user: &str) -> Result<Fresh, FreshErro
     };
     match renewed.map(|done| done.unwrap_or(Err(FreshError::Busy))) {
         Err(_) | Ok(Err(FreshError::Unavailable(_) | FreshError::Busy)) if ends > app.now() => {
-            // Its last moments are better than nothing.
+            // The refresh failed or is slow, and the old token is still valid.
             Ok(Fresh {
                 login: row.login,
                 access: opened.access,
@@ -149,7 +150,7 @@ async fn in_turn(app: &App, user: &str, came: Instant) -> Result<Fresh, FreshErr
     renewed
 }
 
-/// How a try failed that ended after `came`: who waited for it need not make the same one
+/// The error of an attempt that ended after `came`: a caller that waited for it need not repeat it
 fn missed_since(came: Instant, last: Option<&(Instant, FreshError)>) -> Option<FreshError> {
     let (at, error) = last?;
     if *at >= came { error.shared() } else { None }
@@ -160,13 +161,13 @@ fn note(turn: &mut Option<(Instant, FreshError)>, tried: &Result<Fresh, FreshErr
     *turn = failed.map(|error| (Instant::now(), error));
 }
 
-/// The forge answered 401 to the token of this version: get another, and if that is no better, the
-/// person has to sign in again
+/// Handle a 401 of the forge to the token of this version: refresh it, and if the new token is
+/// rejected too, the user has to sign in again
 ///
-/// A grant that was taken back at the forge is noticed like this, before the token ends by itself.
+/// This is how a grant that was revoked at the forge is noticed before its token expires.
 pub(crate) async fn distrust(app: &App, user: &str, refused: i64) {
     match replace(app, user, refused, Instant::now()).await {
-        // That was told where it was found out.
+        // That was logged where it was found out.
         Ok(()) | Err(FreshError::Reconnect) => {}
         Err(error) => {
             let why = &error as &dyn std::error::Error;
@@ -179,7 +180,7 @@ async fn replace(app: &App, user: &str, refused: i64, came: Instant) -> Result<(
     let turn = app.turns.of(user);
     let mut turn = turn.lock().await;
     let row = app.store.user(user).await?;
-    // Otherwise somebody got newer ones meanwhile, or erased them.
+    // Otherwise another caller stored newer tokens meanwhile, or erased them.
     if row.is_none_or(|row| row.version != refused) {
         return Ok(());
     }
@@ -191,7 +192,7 @@ async fn replace(app: &App, user: &str, refused: i64, came: Instant) -> Result<(
     drop(turn);
     let fresh = renewed?;
     if let Err(UpstreamError::Unclear { status: 401, .. }) = account(app, &fresh.access).await {
-        // Only what was tried: somebody may have signed in since.
+        // Only the version that was tried: the user may have signed in since.
         let why = "the forge refuses a new token, too";
         must_reconnect(app, user, fresh.version, why).await?;
     }
@@ -217,14 +218,14 @@ async fn must_reconnect(
     Ok(marked)
 }
 
-/// What the row says
+/// State of the tokens in the row
 enum Seen {
     Good(Fresh),
-    /// To be refreshed; the token may still be good for a moment
+    /// To be refreshed; the token may still be valid for a moment
     Ending(Box<User>, vault::Opened),
 }
 
-/// Read the row; what has the version that the forge `refused` is as good as ended
+/// Read the row; a token of the version that the forge `refused` counts as expired
 async fn look(app: &App, user: &str, refused: Option<i64>) -> Result<Seen, FreshError> {
     let user = app.store.user(user).await?.ok_or(FreshError::Reconnect)?;
     if user.state != UserState::Connected {
@@ -245,7 +246,8 @@ async fn look(app: &App, user: &str, refused: Option<i64>) -> Result<Seen, Fresh
 
 /// Until when to hand out a token that was written at `since`
 ///
-/// Of one that lives for no more than minutes, half of its life: else every call would refresh it.
+/// A token that lives for only minutes is handed out for half of its life: otherwise every call
+/// would refresh it.
 fn before_end(since: Timestamp, end: Timestamp) -> Timestamp {
     let life = end.duration_since(since).max(SignedDuration::ZERO);
     let margin = MARGIN.min(life / 2);
@@ -260,7 +262,7 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
             Seen::Ending(user, opened) => (user, opened),
         };
         let Some(lease) = app.store.lease(&user, &app.id(), LEASE).await? else {
-            // Another replica is at it.
+            // Another replica holds the lease.
             if Instant::now() > end {
                 return Err(FreshError::Busy);
             }
@@ -272,11 +274,11 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
                 if let Some(fresh) = keep(app, *user, tokens).await? {
                     return Ok(fresh);
                 }
-                // A sign-in came first; its tokens are newer.
+                // A sign-in was first; its tokens are newer.
             }
             Err(error) if error.is_final() => {
                 sign_in_ends(app, &user).await?;
-                // The row may have a newer version, which may be good: then look again.
+                // The row may have a newer version, which may be valid: then read it again.
                 let why = error.to_string();
                 if must_reconnect(app, &user.id, user.version, &why).await? {
                     return Err(FreshError::Reconnect);
@@ -291,10 +293,10 @@ async fn renew(app: &App, id: &str, refused: Option<i64>) -> Result<Fresh, Fresh
     }
 }
 
-/// Wait for newer tokens of this person if a sign-in that is under way may bring them
+/// Wait for newer tokens of this user if a sign-in in progress may bring them
 ///
-/// A forge that counts refuses the older ones from the moment it took the code, and whose code it
-/// was is known only some requests later.
+/// A forge that rotates refresh tokens rejects the older ones from the moment it accepts the code
+/// of a sign-in, and which user that code belongs to is known only some requests later.
 async fn sign_in_ends(app: &App, user: &User) -> Result<(), FreshError> {
     let end = Instant::now() + SIGN_IN;
     while Instant::now() < end && app.store.somebody_returns(app.now()).await? {
@@ -307,7 +309,7 @@ async fn sign_in_ends(app: &App, user: &User) -> Result<(), FreshError> {
     Ok(())
 }
 
-/// Ask the forge, and hold the lease as long as that takes
+/// Refresh at the forge, and extend the lease as long as that takes
 async fn refresh_under(app: &App, lease: &Lease, token: &Secret) -> Result<Tokens, UpstreamError> {
     let mut asking = pin!(refresh(app, token));
     let mut tick = interval_at(Instant::now() + EXTEND, EXTEND);
@@ -319,8 +321,8 @@ async fn refresh_under(app: &App, lease: &Lease, token: &Secret) -> Result<Token
         match app.store.extend(lease, LEASE).await {
             Ok(true) => {}
             Ok(false) => {
-                // Whoever has it now thought us dead, or signed in. The forge has been asked all
-                // the same, and its answer is needed.
+                // The new holder took our lease for expired, or the user signed in. The forge has
+                // received our request all the same, so its response is needed.
                 tracing::warn!("a lease was lost");
                 return asking.await;
             }
@@ -332,10 +334,12 @@ async fn refresh_under(app: &App, lease: &Lease, token: &Secret) -> Result<Token
     }
 }
 
-/// Write what the forge gave, whatever it takes: on many forges the old token is worth nothing now
+/// Write the tokens that the forge issued, with retries: on many forges the old token is invalid
+/// now
 ///
-/// None if there is something newer. That somebody who sent the same old token after us was refused
-/// and has erased it is not: there is one set of tokens that the forge takes, and it is this.
+/// Returns `None` if the row has newer tokens. It does not count as newer if another replica sent
+/// the same old token after us, was refused, and erased the row's tokens: ours are the only ones
+/// that the forge accepts, so they are written over that.
 async fn keep(app: &App, mut user: User, tokens: Tokens) -> Result<Option<Fresh>, FreshError> {
     let asked_of = user.version;
     let mut wait = Duration::from_millis(50);
@@ -383,12 +387,12 @@ async fn keep(app: &App, mut user: User, tokens: Tokens) -> Result<Option<Fresh>
     }
 }
 
-/// What came of writing new tokens
+/// Result of writing new tokens
 enum Written {
     Yes,
-    /// There are newer ones
+    /// The row has newer tokens
     Newer,
-    /// Somebody took the old ones for refused
+    /// Another replica erased the old tokens, because the forge rejected them
     Erased(Box<User>),
 }
 

@@ -1,4 +1,4 @@
-//! The forge as an OAuth provider, and the tokens that it gave for each person
+//! The forge as an OAuth provider, and the tokens that it issued for each user
 
 mod fresh;
 mod oauth;
@@ -20,7 +20,7 @@ pub(crate) use token_endpoint::{exchange, refresh};
 pub(crate) use vault::open;
 pub(crate) use vault::{SignIn, key_place, sign_in};
 
-/// What the forge gave for a code or a refresh token
+/// Tokens that the forge issued for a code or a refresh token
 #[derive(Debug, Clone)]
 pub(crate) struct Tokens {
     pub(crate) access: Secret,
@@ -28,7 +28,7 @@ pub(crate) struct Tokens {
     pub(crate) expires_in: Duration,
 }
 
-/// Who somebody is at the forge
+/// The account of a user at the forge
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForgeAccount {
     /// The number of the account, which stays when the login changes
@@ -36,13 +36,13 @@ pub(crate) struct ForgeAccount {
     pub(crate) login: String,
 }
 
-/// Why the forge gave no tokens
+/// Why the forge issued no tokens
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpstreamError {
-    /// Its own words, as an OAuth error
+    /// The forge's own OAuth error
     #[error("the forge refused: {error} {description}")]
     Refused { error: String, description: String },
-    /// Nobody knows whether it did something
+    /// It is unknown whether the request took effect
     #[error("the forge did not answer as it should, asked {asked} (status {status})")]
     Unclear { asked: &'static str, status: u16 },
     #[error("the forge could not be asked: {}", causes::whole(.0))]

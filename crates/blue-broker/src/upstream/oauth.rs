@@ -1,4 +1,4 @@
-//! What the forge is asked around a sign-in: where to send people, who they are, what was granted
+//! Requests to the forge around a sign-in: authorization URL, account, granted scope
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -34,18 +34,18 @@ const MAX_ANSWER: u64 = 256 * 1024;
 /// Longest id or login; no forge has one of half that length
 const LONGEST_NAME: usize = 255;
 
-/// Where the forge sends people back to
+/// The redirect URI that the forge sends browsers back to
 pub(crate) fn callback(app: &App) -> String {
     app.config.public_url.at("/oauth/callback")
 }
 
-/// The PKCE verifier of an authorization; made again each time, stored nowhere
+/// The PKCE verifier of an authorization; derived each time, never stored
 pub(crate) fn verifier(app: &App, authorization: &str) -> Secret {
     let bytes = app.keys.derived(Purpose::UpstreamVerifier, authorization);
     Secret::new(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The page of the forge that a person is sent to
+/// The page of the forge where a user signs in
 pub(crate) fn authorize_url(app: &App, authorization: &str, state: &str) -> Url {
     let verifier = verifier(app, authorization);
     let challenge = digest(&SHA256, verifier.expose().as_bytes());
@@ -61,12 +61,12 @@ pub(crate) fn authorize_url(app: &App, authorization: &str, state: &str) -> Url 
     url
 }
 
-/// The page of the forge where people take grants back; there is no other way to do it
+/// The page of the forge where users revoke grants; forges have no API for it
 pub(crate) fn settings_url(app: &App) -> Url {
     app.config.forge.at("user/settings/applications")
 }
 
-/// Whose token it is
+/// The account that a token belongs to
 pub(crate) async fn account(app: &App, access: &Secret) -> Result<ForgeAccount, UpstreamError> {
     #[derive(Deserialize)]
     struct Info {
@@ -85,18 +85,18 @@ pub(crate) async fn account(app: &App, access: &Secret) -> Result<ForgeAccount, 
     })
 }
 
-/// Whether it can be shown and compared as it is
+/// Whether the text can be shown and compared unchanged
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME && clean_line(text) == text
 }
 
-/// How far a token reaches
+/// How far the rights of a token reach
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     AsAsked,
-    /// The person granted something else before, and the forge keeps to that
+    /// The user granted other scopes before, and the forge keeps to them
     Differs,
-    /// It opens what no scope of it names
+    /// It has rights that none of its scopes names
     Everything,
 }
 
@@ -119,12 +119,12 @@ pub(crate) async fn reach(
         match answer.status.as_u16() {
             200..300 => return Ok(Reach::Everything),
             403 => return Ok(Reach::AsAsked),
-            // This forge does not have that at all, and so it says nothing.
+            // This forge does not have that endpoint, so it tells nothing.
             400 | 404 | 405 | 410 | 422 => {}
             _ => return Err(unclear(&answer, "for what a token must not open")),
         }
     }
-    // All that there is was asked for.
+    // All scopes were requested, so no endpoint is closed.
     Ok(Reach::AsAsked)
 }
 
@@ -171,7 +171,7 @@ fn words(scope: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Something to read in an area, that every user may
+/// A path of an area that every user may read with the right scope
 fn closed_path(area: &str, login: &str) -> Option<String> {
     Some(match area {
         "notification" => "api/v1/notifications?limit=1".to_owned(),

@@ -14,12 +14,12 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 use super::{Tokens, UpstreamError};
 use crate::app::App;
 
-/// Longest that the forge may take
+/// Timeout of a request to the forge
 const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_ANSWER: u64 = 256 * 1024;
-/// As Gitea and Forgejo have it, where an answer does not say
+/// Lifetime of a token where a response does not say; the default of Gitea and Forgejo
 const LIFETIME: Duration = Duration::from_hours(1);
-/// So much of the forge's words is told
+/// Characters of the forge's error message that are logged
 const LONGEST_WORDS: usize = 200;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ struct Refused {
     error_description: String,
 }
 
-/// Turn the code that a browser brought back into tokens
+/// Exchange the code that a browser brought back for tokens
 pub(crate) async fn exchange(
     app: &App,
     code: &Secret,
@@ -51,7 +51,7 @@ pub(crate) async fn exchange(
     post(app, &plain, &[("code", code), ("code_verifier", verifier)]).await
 }
 
-/// Turn a refresh token into new tokens; on many forges it is worth nothing afterwards
+/// Exchange a refresh token for new tokens; on many forges it is invalid afterwards
 pub(crate) async fn refresh(app: &App, refresh: &Secret) -> Result<Tokens, UpstreamError> {
     let plain = [("grant_type", "refresh_token")];
     post(app, &plain, &[("refresh_token", refresh)]).await
@@ -93,7 +93,7 @@ async fn post(
     };
     if answer.status.is_success() {
         let given: Given = serde_json::from_slice(&answer.body).map_err(|_| unclear())?;
-        // One that is left out stays the one that there is (RFC 6749, 6).
+        // If there is no new refresh token, the old one stays valid (RFC 6749, 6).
         let known = secret.iter().find(|(name, _)| *name == "refresh_token");
         let refresh = given.refresh_token.filter(|token| !token.is_empty());
         let refresh = refresh.or_else(|| known.map(|(_, token)| (*token).to_owned()));
@@ -118,9 +118,9 @@ async fn post(
     })
 }
 
-/// How long a token lives, however that is written
+/// How long a token lives, in whatever form it is written
 ///
-/// What makes no sense is no reason to throw tokens away: there may be no others.
+/// A value that makes no sense is no reason to discard tokens: there may be no others.
 fn lifetime(said: &Value) -> Duration {
     let seconds = match said {
         Value::Number(number) => number.as_f64(),
@@ -131,7 +131,7 @@ fn lifetime(said: &Value) -> Duration {
     time.unwrap_or(LIFETIME)
 }
 
-/// The forge's words, fit for a log line; none of them where it repeats a secret that it was sent
+/// The forge's error message, fit for a log line; empty where it repeats a secret that was sent
 fn words(text: &str, sent: &[&str]) -> String {
     let repeats = |secret: &&str| {
         let encoded: String = byte_serialize(secret.as_bytes()).collect();

@@ -1,7 +1,7 @@
-//! Sealing and opening the one set of forge tokens that each person has
+//! Sealing and opening the one set of forge tokens that each user has
 //!
-//! What is sealed is bound to forge, account, kind and version: it does not open in another row,
-//! nor in a later version of its own.
+//! Sealed tokens are bound to forge, account, kind and version: they open neither in another row
+//! nor in a later version of their own.
 
 use blue_base::secret::Secret;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::{
     store::{NewUser, StoreError, UpstreamTokens, User, UserState},
 };
 
-/// A sign-in that meets others of the same person is tried so often
+/// How often a sign-in retries that collides with others of the same user
 const TRIES: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub(crate) enum VaultError {
     Busy,
 }
 
-/// What was sealed, in clear
+/// Opened tokens, in clear
 #[derive(Debug, Clone)]
 pub(crate) struct Opened {
     pub(crate) access: Secret,
@@ -34,22 +34,23 @@ pub(crate) struct Opened {
     pub(crate) access_expires_at: Timestamp,
 }
 
-/// What a sign-in brought
+/// Result of a sign-in
 #[derive(Debug)]
 pub(crate) struct SignIn<'a> {
     pub(crate) account: &'a ForgeAccount,
-    /// What the forge says that the grant holds
+    /// Scope of the grant, as the forge reported it
     pub(crate) scope: &'a str,
     pub(crate) tokens: Tokens,
-    /// When the forge was asked for them
+    /// When the forge was asked for the tokens
     pub(crate) since: Timestamp,
 }
 
-/// Keep the tokens that a sign-in brought; gives the id of the person
+/// Store the tokens that a sign-in brought; returns the id of the user
 ///
-/// Where two sign-ins of one person meet, a forge that counts takes only what it gave last, and
-/// the order in which they come here says nothing. So whoever finds that the row changed since
-/// they asked tries theirs first.
+/// Where two sign-ins of one user overlap, a forge that rotates refresh tokens accepts only the set
+/// that it issued last, and the order in which they arrive here does not tell which that is. So a
+/// sign-in that finds the row changed since it asked the forge refreshes its own tokens first: if
+/// the forge rejects them, the stored ones are the newer and stay.
 pub(crate) async fn sign_in(app: &App, new: SignIn<'_>) -> Result<String, VaultError> {
     let SignIn {
         account,
@@ -68,7 +69,7 @@ pub(crate) async fn sign_in(app: &App, new: SignIn<'_>) -> Result<String, VaultE
                 match refresh(app, &tokens.refresh).await {
                     Ok(newer) => tokens = newer,
                     Err(error) if error.is_final() => return Ok(user.id),
-                    // Nobody knows; the one that came last is the better guess.
+                    // Undetermined; the set that arrived last is the better guess.
                     Err(_) => {}
                 }
                 continue;
@@ -107,7 +108,7 @@ pub(crate) async fn sign_in(app: &App, new: SignIn<'_>) -> Result<String, VaultE
     Err(VaultError::Busy)
 }
 
-/// The tokens of a person, if they have any
+/// Opens the tokens of a user, if they have any
 pub(crate) fn open(app: &App, user: &User) -> Result<Option<Opened>, SealError> {
     let Some(tokens) = &user.tokens else {
         return Ok(None);
@@ -127,7 +128,7 @@ pub(crate) fn open(app: &App, user: &User) -> Result<Option<Opened>, SealError> 
     }))
 }
 
-/// Seal tokens for a version of somebody's row
+/// Seal tokens for a version of a user's row
 pub(super) fn seal(
     app: &App,
     user: &User,
@@ -139,7 +140,7 @@ pub(super) fn seal(
     Ok(seal_with(app, &key, forge, account, version, tokens))
 }
 
-/// A data key for somebody who has none
+/// A new data key for a user who has none
 fn new_key(app: &App, forge: &str, account: &str) -> (DataKey, WrappedKey) {
     let key = DataKey::new(&*app.rng);
     let wrapped = app.keys.wrap(&*app.rng, &key, &key_place(forge, account));

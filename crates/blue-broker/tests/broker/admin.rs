@@ -1,4 +1,4 @@
-//! What an admin sees and ends, beside a running broker
+//! Admin commands beside a running broker
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is tried at every door alike
+//! Malformed and hostile requests to every endpoint
 
 use reqwest::Method;
 
@@ -72,12 +72,13 @@ async fn large_and_wrong_bodies_are_refused_at_every_door() {
             let request = setup.http.post(setup.at(path)).body(body.clone());
             let request = request.header("content-type", *kind).header("origin", &own);
             let sent = request.send().await;
-            // Who still sends when the connection is closed may not hear why.
+            // A client that is still sending when the connection is closed may not receive the
+            // reason.
             if sent.is_err() && body.len() > 1_000_000 {
                 continue;
             }
             let status = sent.unwrap().status().as_u16();
-            // What is larger than a registration may be is told in its own words.
+            // A registration that is too large has an error message of its own.
             let fits = status == *wanted || (path.ends_with("register") && status == 400);
             assert!(fits, "{path} {kind} {status}, not {wanted}");
         }
@@ -198,7 +199,7 @@ async fn parameters_that_come_twice_are_refused_on_the_way_back_too() {
         let page = browser.get(&setup, &url).await;
         assert_eq!((page.status.as_u16(), page.next()), (400, None), "{query}");
     }
-    // Nothing of it used the state up.
+    // None of these requests used up the state.
     let page = browser.get(&setup, page.url.as_str()).await;
     let page = browser.follow(&setup, page, "alice").await;
     assert!(param(&page.next().unwrap(), "code").is_some());
@@ -223,7 +224,7 @@ async fn mix_up_every_answer_names_the_issuer_of_the_metadata() {
     for to in [yes, no.next().unwrap(), bad.next().unwrap()] {
         assert_eq!(param(&to, "iss").as_ref(), Some(&issuer), "{to}");
     }
-    // An `iss` that the client, or somebody between, adds does not get through.
+    // An `iss` that the client, or an attacker in between, adds is not passed on.
     let query = format!("{}&iss=https%3A%2F%2Fevil.example", good("tool"));
     let to = browser.sign_in(&setup, &query, "alice").await;
     let named: Vec<_> = to.query_pairs().filter(|(name, _)| name == "iss").collect();

@@ -42,7 +42,7 @@ async fn a_good_request_leads_to_a_page_that_asks() {
 async fn it_can_be_repeated_by_two_user_agents() {
     let setup = Setup::with_app().await;
     for path in ["/oauth/authorize", "/authorize"] {
-        // One without cookies looks first, as some clients do.
+        // A request without cookies comes first, as some clients send it.
         let mut first = Browser::default();
         let url = setup.at(&format!("{path}?{}", good("tool")));
         assert_eq!(first.get(&setup, &url).await.status, 303);
@@ -60,7 +60,7 @@ async fn an_unknown_client_or_redirect_is_a_page_and_never_a_redirect() {
         "client_id=tool".to_owned(),
         String::new(),
         good("tool").replace("client_id=tool", "client_id="),
-        // Twice is nothing, wherever the other one is.
+        // A repeated parameter is invalid, wherever the second one is.
         format!("{}&client_id=site", good("tool")),
         format!("{}&redirect_uri=https%3A%2F%2Fevil.example", good("tool")),
         format!("{}&state=x", good("tool")),

@@ -170,7 +170,7 @@ impl Browser {
         self.post(setup, &setup.at("/oauth/consent"), &form).await
     }
 
-    /// The whole of it: where the client is called in the end
+    /// A whole sign-in; returns the URL at which the client is called in the end
     pub(crate) async fn sign_in(&mut self, setup: &Setup, query: &str, login: &str) -> Url {
         let asked = self.asked(setup, query).await;
         let page = self.answer(setup, &asked, "approve").await;

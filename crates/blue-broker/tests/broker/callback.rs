@@ -86,7 +86,7 @@ async fn a_code_that_was_used_is_not_shown_again() {
     let page = browser.get(&setup, back.as_str()).await;
     let page = browser.follow(&setup, page, "alice").await;
     tokens(&setup, "tool", &page.next().unwrap()).await;
-    // The client would take it for theft and lose what it has.
+    // The client would take it for theft and lose its tokens.
     for url in [&done, &back] {
         let page = browser.get(&setup, url.as_str()).await;
         let page = browser.follow(&setup, page, "alice").await;
@@ -128,7 +128,7 @@ async fn login_csrf_a_state_of_another_browser_is_refused() {
     let page = victim.get(&setup, back.as_str()).await;
     assert_eq!(page.status, 403);
     assert_eq!(victim.get(&setup, done.as_str()).await.status, 403);
-    // It is still the attacker's own to finish.
+    // The attacker can still finish their own authorization.
     let page = attacker.get(&setup, back.as_str()).await;
     assert_eq!(page.next(), Some(done));
 }
@@ -172,7 +172,7 @@ async fn a_no_at_the_forge_is_a_no() {
     let page = browser.follow(&setup, page, "alice").await;
     let to = page.next().unwrap();
     assert_eq!(param(&to, "error").as_deref(), Some("access_denied"));
-    // The state is used up: the code that came with it is worth nothing now.
+    // The state is used up, so the code that came with it is not exchanged.
     let page = browser.get(&setup, back.as_str()).await;
     let page = browser.follow(&setup, page, "alice").await;
     assert_eq!(param(&page.next().unwrap(), "code"), None);
@@ -199,7 +199,7 @@ async fn an_older_grant_with_other_scopes_stops_with_advice() {
     for scope in ["read:user", "all", "read:user write:repository write:issue"] {
         let setup = Setup::with_app().await;
         let mut browser = Browser::default();
-        // The person granted something else to the same application before.
+        // The user granted other scopes to the same application before.
         let (_, page) = to_forge(&mut browser, &setup, &good("tool")).await;
         let mut forge = page.next().unwrap();
         let pairs: Vec<_> = forge.query_pairs().into_owned().collect();
@@ -246,7 +246,7 @@ async fn a_refused_scope_leaves_older_connections_alive_on_a_rotating_forge() {
     assert_eq!(page.status, 409, "{}", page.body);
     page.says("An older permission is in the way");
 
-    // The exchange made the older forge token worth nothing; the connection lives on all the same.
+    // The exchange invalidated the older forge token; the connection works all the same.
     setup.clock.advance(Duration::from_mins(59));
     assert_eq!(call(&setup, &access).await, 200);
 }
@@ -422,7 +422,7 @@ async fn a_token_that_opens_more_than_its_scope_is_thrown_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_whose_login_hides_something_is_nobody() {
+async fn a_login_with_hidden_characters_is_refused() {
     let scope = "read:user write:repository";
     for login in [
         "al\u{1b}[31mice",

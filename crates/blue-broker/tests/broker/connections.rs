@@ -1,4 +1,4 @@
-//! `/connections`: one's own and nobody else's
+//! `/connections`: each user sees and revokes their own connections, and no other's
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn enter(browser: &mut Browser, setup: &Setup, login: &str) -> Page {
     page
 }
 
-/// Connect a client for somebody, to the end
+/// Connect a client for a user, to the end of the sign-in
 async fn connect(setup: &Setup, client: &str, login: &str) -> Browser {
     let mut browser = Browser::default();
     let to = browser.sign_in(setup, &good(client), login).await;
@@ -135,7 +135,7 @@ async fn fixation_a_cookie_from_before_is_worth_nothing_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waited_for_a_slow_forge_comes_in_and_who_signed_out_stays_out() {
+async fn a_slow_sign_in_opens_the_page_and_a_closed_session_stays_closed() {
     let setup = Setup::with_app().await;
     let mut browser = Browser::default();
     let url = setup.at("/connections");
@@ -190,7 +190,7 @@ async fn forms_of_others_change_nothing() {
         all.extend(form);
         assert_eq!(alice.post(&setup, &url, &all).await.status, 400);
     }
-    // Bob ends what is not his: it stays.
+    // Bob revokes a connection that is not his: it stays.
     act(
         &mut bob,
         &setup,
@@ -242,7 +242,7 @@ async fn a_visit_alone_leaves_nothing_of_the_forges_behind() {
     assert_eq!(state().await, "disconnected");
     let to = browser.sign_in(&setup, &good("tool"), "alice").await;
     let access = tokens(&setup, "tool", &to).await;
-    // What a visit brings is for those who are connected.
+    // The tokens of a visit are kept for users who are connected.
     let page = enter(&mut browser, &setup, "alice").await;
     assert_eq!(state().await, "connected");
     let request = setup.http.get(setup.at("/mcp")).bearer_auth(&access);

@@ -1,4 +1,4 @@
-//! The page that asks: bound to its browser, answered once, whatever the browser does
+//! The consent page: bound to its browser, answered once, whatever the browser does
 
 use std::time::Duration;
 
@@ -94,7 +94,8 @@ async fn cookie_and_form_token_must_be_of_this_authorization() {
         let page = browser.post(&setup, &url, &form).await;
         assert_eq!(page.status, status, "{tx} {token}");
     }
-    // Right in every way, from a browser without the cookie, and with somebody else's in its place.
+    // A valid form, from a browser without the cookie, and with the cookie of another
+    // authorization.
     let form = [
         ("tx", tx.as_str()),
         ("token", &token),
@@ -247,7 +248,7 @@ async fn a_no_is_told_to_the_client() {
     assert_eq!(param(&to, "error").as_deref(), Some("access_denied"));
     assert_eq!(param(&to, "state").as_deref(), Some("s&1 é"));
     assert_eq!(param(&to, "iss"), Some(setup.at("")));
-    // A yes from a page that the browser kept does not change it.
+    // An approval from a page that the browser cached does not change it.
     let page = browser.answer(&setup, &asked, "approve").await;
     let page = browser.follow(&setup, page, "alice").await;
     page.says("Access was denied");

@@ -1,4 +1,4 @@
-//! What clients read before they ask
+//! Metadata documents
 
 use serde_json::{Value, json};
 use tokio::{

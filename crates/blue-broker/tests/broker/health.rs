@@ -1,4 +1,4 @@
-//! Health, headers, the unknown, and the end
+//! Health checks, headers, unknown paths, and shutdown
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn readyz_looks_at_database_and_forge() {
     assert_eq!(answer.status(), 200);
     let url = setup.at("/readyz");
     setup.sandbox.shutdown().await;
-    // What was well is believed for a moment, however often somebody asks.
+    // A good result is cached for a moment, however often it is requested.
     let until = Instant::now() + Duration::from_secs(10);
     let answer = loop {
         let answer = setup.http.get(&url).send().await.unwrap();

@@ -1,4 +1,4 @@
-//! How often strangers may come
+//! Rate limits for unauthenticated callers
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 async fn a_flood_of_registrations_is_held_up_and_ends() {
     let setup = Setup::start().await;
     let mut taken = 0;
-    // The clock stands still, so nothing comes back meanwhile.
+    // The clock stands still, so no allowance is refilled meanwhile.
     let held = loop {
         let (status, body) = register(&setup, &native(&format!("client {taken}"), 1)).await;
         match status {
@@ -24,7 +24,7 @@ async fn a_flood_of_registrations_is_held_up_and_ends() {
     };
     assert_eq!(held.0, 429, "{}", held.1);
     assert!(taken >= 100, "{taken}: hosted clients share an address");
-    // One that is known already costs nothing.
+    // A client that is registered already costs nothing.
     let (status, _) = register(&setup, &native("client 0", 2)).await;
     assert_eq!(status, 201);
     setup.clock.advance(Duration::from_secs(5));

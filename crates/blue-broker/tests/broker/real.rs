@@ -1,4 +1,4 @@
-//! The same at a real forge
+//! A sign-in at a real forge
 
 use blue_testkit::{Backend, run};
 
@@ -22,7 +22,7 @@ fn two_people_sign_in_at_a_real_gitea() {
             for hint in ["ann", "ben"] {
                 let user = cx.lab.user(hint).await?;
                 let mut browser = Browser::default();
-                // The second time the forge asks nothing any more.
+                // The second time the forge asks the user nothing any more.
                 for _ in 0..2 {
                     let to = browser.sign_in(&setup, &good("tool"), &user.login).await;
                     assert_eq!(param(&to, "iss"), Some(setup.at("")), "{to}");

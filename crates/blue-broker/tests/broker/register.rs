@@ -1,4 +1,4 @@
-//! Clients that write themselves down
+//! Dynamic client registration
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn send(setup: &Setup, kind: &str, body: String) -> (u16, Value) {
     )
 }
 
-/// What a client on the own machine sends
+/// Registration of a client with a loopback redirect URI
 pub(crate) fn native(name: &str, port: u16) -> Value {
     json!({
         "client_name": name,
@@ -39,7 +39,7 @@ pub(crate) fn native(name: &str, port: u16) -> Value {
     })
 }
 
-/// What the token endpoint thinks of a client
+/// The error that the token endpoint answers to a client
 pub(crate) async fn token_error(setup: &Setup, client: &str, secret: Option<&str>) -> String {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("grant_type", "refresh_token")
@@ -101,7 +101,7 @@ async fn a_public_client_is_known_after_it_registered() {
 async fn the_same_registration_finds_the_same_client() {
     let setup = Setup::start().await;
     let (_, first) = register(&setup, &native("Same", 1000)).await;
-    // Another port, another order, and members that say nothing.
+    // Another port, another order, and members without a meaning.
     let (_, again) = register(&setup, &native("Same", 2000)).await;
     assert_eq!(first["client_id"], again["client_id"]);
     assert_eq!(

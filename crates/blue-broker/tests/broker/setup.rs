@@ -41,7 +41,7 @@ impl Setup {
         Self::of(sandbox, config, dir).await
     }
 
-    /// The same with an application at the forge and the clients of [`good`], ready to sign in
+    /// A setup with an application at the forge and the clients of [`good`], ready to sign in
     pub(crate) async fn with_app() -> Self {
         Self::with_app_on(Flavor::Gitea).await
     }
@@ -59,7 +59,7 @@ impl Setup {
         Self::with_app_at(sandbox, &url, &token).await
     }
 
-    /// In front of a real forge, where people have this password
+    /// In front of a real forge, where all users have this password
     pub(crate) async fn in_front_of(url: &str, admin: &Secret, password: &str) -> Self {
         let sandbox = Sandbox::start(blue_sandbox::Config::default())
             .await
@@ -193,7 +193,7 @@ impl Setup {
         self.at_sandbox(Method::DELETE, faults, &none).await;
     }
 
-    /// With what somebody signs in at the forge
+    /// Password of a user at the forge
     pub(crate) fn password(&self, login: &str) -> String {
         let own = || format!("{login}-password");
         self.password.clone().unwrap_or_else(own)
@@ -255,7 +255,7 @@ fn clients() -> Vec<StaticClient> {
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// The address that a client of the configuration comes with
+/// Redirect URI of a client of the configuration
 fn redirect_uri(client: &str) -> &'static str {
     if client == "tool" {
         return "http://127.0.0.1:4711/callback";
@@ -304,7 +304,7 @@ pub(crate) async fn tokens_of(
     body["access_token"].as_str().unwrap().to_owned()
 }
 
-/// A back end that says who called, and with what
+/// A back end that echoes its caller and the request
 #[derive(Debug)]
 struct Echo;
 

@@ -1,4 +1,4 @@
-//! A person's own connections
+//! The page of a user's own connections
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::http::{PageFrame, page};
 
-/// A client that a person is connected to
+/// A client that the user is connected to
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub(crate) client_id: String,
-    /// As it calls itself
+    /// Name that the client gave itself
     pub(crate) name: String,
     pub(crate) known: Known,
     pub(crate) since: Timestamp,
     pub(crate) last_used: Timestamp,
-    /// How many times they said yes and did not take it back
+    /// Number of grants that are not revoked
     pub(crate) grants: usize,
 }
 
@@ -28,10 +28,10 @@ pub(crate) struct Connection {
 pub(crate) struct ConnectionsPage<'a> {
     pub(crate) login: &'a str,
     pub(crate) forge: &'a str,
-    /// Where the grant at the forge itself is taken back
+    /// Page of the forge where its own grant can be revoked
     pub(crate) settings: &'a Url,
     pub(crate) must_reconnect: bool,
-    /// What the forge lets every app do
+    /// Scopes of the forge that every connected app gets
     pub(crate) scopes: &'a [String],
     pub(crate) connections: &'a [Connection],
     pub(crate) token: &'a str,
@@ -93,7 +93,7 @@ impl ConnectionsPage<'_> {
         page(frame, StatusCode::OK, "Your connections", &body)
     }
 
-    /// Who hears the page instead of seeing it is told which of the buttons this is
+    /// The button of one client; its label names the client for screen readers
     fn disconnect(&self, client: &str, name: &str) -> Markup {
         html! {
             form method="post" action="/connections" {

@@ -1,4 +1,4 @@
-//! The page that asks
+//! The consent page
 
 use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use super::plain;
 use crate::http::{PageFrame, page};
 
-/// What the person must know before they answer
+/// Contents of the consent page
 #[derive(Debug)]
 pub(crate) struct ConsentPage<'a> {
-    /// As the client calls itself
+    /// Name that the client gave itself
     pub(crate) client: &'a str,
     pub(crate) known: Known,
     pub(crate) target: Target,
@@ -19,14 +19,14 @@ pub(crate) struct ConsentPage<'a> {
     pub(crate) token: &'a str,
 }
 
-/// What is known of a client besides its own words
+/// How far the identity of a client is verified
 #[derive(Debug, Clone)]
 pub(crate) enum Known {
     /// It registered itself: nothing about it was verified
     Nothing,
     /// Its metadata document was read from this host
     Domain(String),
-    /// An admin wrote it down
+    /// An admin configured it
     ByAdmin,
 }
 
@@ -45,7 +45,7 @@ impl Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Site(String),
-    /// Host and port on the person's own machine
+    /// Host and port of a loopback address
     Loopback(String),
     /// Scheme and host of an installed app's links
     App(String),
@@ -157,7 +157,7 @@ impl ConsentPage<'_> {
     }
 }
 
-/// Scopes of the forge in words
+/// Scopes of the forge, described for users
 pub(super) fn can(scopes: &[String]) -> Markup {
     let area = |verb: &str| -> Vec<&str> {
         let named = scopes.iter().filter_map(|scope| scope.strip_prefix(verb));

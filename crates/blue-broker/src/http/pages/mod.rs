@@ -8,7 +8,7 @@ pub(crate) mod onward;
 use blue_base::text::clean_line;
 use jiff::{Timestamp, tz::TimeZone};
 
-/// A name that somebody gave themselves, as one short line that cannot disturb what is around it
+/// A self-chosen name as one short line without characters that could change the text around it
 pub(crate) fn plain(name: &str) -> String {
     const MOST: usize = 60;
     let line = clean_line(name);

@@ -1,4 +1,4 @@
-//! Pages that lead on to somewhere else, or say that there is nowhere to go
+//! Pages that lead on to another address, and final pages
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -9,12 +9,12 @@ use url::Url;
 
 use crate::http::{PageFrame, page_with_head};
 
-/// A page that goes on by itself
+/// A page that goes on to another address by itself
 ///
-/// Not a redirect: as the answer to a form it would be blocked by the page's own policy for other
-/// ports, `[::1]` and private schemes. The link is for browsers that want a click before they
-/// start another program; it is far above where the button was, so that a second click does not
-/// hit it.
+/// Not a redirect: as the response to a form, a redirect to other ports, `[::1]` and private
+/// schemes would be blocked by the page's own policy. The link is for browsers that want a click
+/// before they start another program; it is far above where the button was, so that a second click
+/// does not hit it.
 #[derive(Debug)]
 pub(crate) struct Onward<'a> {
     pub(crate) title: &'a str,
@@ -41,7 +41,7 @@ impl Onward<'_> {
     }
 }
 
-/// The forge's answer is being worked on, perhaps by another request of the same browser
+/// The forge's response is still being processed, perhaps by another request of the same browser
 pub(crate) fn wait(frame: &PageFrame<'_>) -> Response {
     let head = html! { meta http-equiv="refresh" content="2"; };
     let body = html! {
@@ -57,7 +57,7 @@ pub(crate) fn wait(frame: &PageFrame<'_>) -> Response {
     ))
 }
 
-/// Something to read, and nothing to do any more
+/// A final page, with nothing left to do
 pub(crate) fn end(
     frame: &PageFrame<'_>,
     status: StatusCode,
@@ -68,7 +68,7 @@ pub(crate) fn end(
     secret(page_with_head(frame, status, title, &html! {}, &body))
 }
 
-/// Not even our own address may get out: it names the authorization
+/// Suppresses the referrer, because our own URL names the authorization
 fn secret(mut answer: Response) -> Response {
     let none = HeaderValue::from_static("no-referrer");
     answer.headers_mut().insert(header::REFERRER_POLICY, none);

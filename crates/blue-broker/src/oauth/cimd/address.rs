@@ -1,4 +1,4 @@
-//! Which addresses may be asked
+//! Which URLs a client metadata document may have
 
 pub(super) use blue_base::http::is_public;
 use url::{Host, Url};
@@ -6,7 +6,7 @@ use url::{Host, Url};
 use super::MetadataError;
 use crate::config::{Config, MetadataHosts};
 
-/// The address in `id`, if it is one that a document may have
+/// The URL in `id`, if a document may have it
 pub(super) fn target(config: &Config, id: &str) -> Result<Url, MetadataError> {
     let bad = |why| Err(MetadataError::Address(why));
     let Ok(url) = Url::parse(id) else {

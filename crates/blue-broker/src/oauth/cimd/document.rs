@@ -1,11 +1,11 @@
-//! What the document says
+//! Parsing of client metadata documents
 
 use serde_json::Value;
 
 use super::{super::claims::Claims, MetadataError};
 use crate::config::Config;
 
-/// Read a document that was found at `id`
+/// Parse a document that was found at `id`
 pub(super) fn read(config: &Config, id: &str, body: &[u8]) -> Result<Claims, MetadataError> {
     let bad = |why: &str| MetadataError::Document(why.to_owned());
     let Ok(Value::Object(said)) = serde_json::from_slice(body) else {
@@ -22,7 +22,8 @@ pub(super) fn read(config: &Config, id: &str, body: &[u8]) -> Result<Claims, Met
     if claims.name.as_deref().is_none_or(str::is_empty) {
         return Err(bad("`client_name` is missing"));
     }
-    // One that signs must not be taken without its signature: then anybody could be it.
+    // A client that authenticates with a key must not be accepted without it: any other party could
+    // pose as it.
     let offered = said.get("token_endpoint_auth_methods_supported");
     let offers_none = offered
         .and_then(Value::as_array)

@@ -1,4 +1,4 @@
-//! Fetching from an address that a stranger chose
+//! Fetching from a URL that an untrusted client chose
 
 use std::{
     fmt, io,
@@ -16,7 +16,7 @@ use super::address;
 
 /// Largest document
 const LARGEST: usize = 5 * 1024;
-/// For everything: the name, the connection and the answer
+/// Timeout of the whole fetch: name resolution, connection and response
 const PATIENCE: Duration = Duration::from_secs(5);
 const KEEP_LEAST: Duration = Duration::from_mins(5);
 const KEEP_USUAL: Duration = Duration::from_hours(1);
@@ -28,7 +28,7 @@ pub(super) trait Resolver: Send + Sync + fmt::Debug {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The machine's own way
+/// Resolves names as the operating system does
 #[derive(Debug)]
 struct SystemResolver;
 
@@ -40,11 +40,11 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Fetches documents, and nothing from where only we can reach
+/// Fetches documents from public addresses only
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     pub(super) resolver: Arc<dyn Resolver>,
-    /// Which addresses may be asked
+    /// Which addresses may be connected to
     pub(super) open: fn(IpAddr) -> bool,
     /// Certificates to trust beside the system's
     pub(super) ca_file: Option<PathBuf>,
@@ -52,15 +52,16 @@ pub(crate) struct Fetcher {
     pub(super) patience: Duration,
 }
 
-/// What came
+/// A fetched document
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) body: Vec<u8>,
-    /// How long it may be used
+    /// How long it may be cached
     pub(super) keep: Duration,
 }
 
-/// Why nothing came; what [`FetchError::is_fault_of_client`] is shown to users, the rest only logged
+/// Why a fetch failed; what [`FetchError::is_fault_of_client`] is shown to users, the rest only
+/// logged
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     #[error("the name could not be resolved: {0}")]
@@ -86,7 +87,7 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// Whether somebody answered, and it was not the document
+    /// Whether a server responded with something other than the document
     pub(super) fn is_answer(&self) -> bool {
         match self {
             Self::Status(status) => *status < 500,
@@ -135,7 +136,8 @@ impl Fetcher {
             .resolve(host)
             .await
             .map_err(FetchError::Name)?;
-        // One bad address among good ones is a trick: the next look could find only that one.
+        // One private address among public ones is an attack: the next lookup could return only
+        // that one.
         if let Some(closed) = found.iter().find(|ip| !(self.open)(**ip)) {
             return Err(FetchError::Closed(*closed));
         }
@@ -152,10 +154,10 @@ impl Fetcher {
         read(answer).await
     }
 
-    /// A client that asks these addresses for that host, and no name server again
+    /// A client that connects to these addresses for that host, without another name lookup
     fn pinned(&self, host: &str, found: &[IpAddr]) -> Result<Client, FetchError> {
         let setup = |error: &dyn fmt::Display| FetchError::Setup(error.to_string());
-        // Whoever was first wins: the provider is the same either way.
+        // An error means that a provider is installed already, which is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let addresses: Vec<SocketAddr> = found.iter().map(|ip| (*ip, 0).into()).collect();
         let mut builder = Client::builder()
@@ -198,7 +200,7 @@ async fn read(mut answer: Response) -> Result<Fetched, FetchError> {
     Ok(Fetched { body, keep })
 }
 
-/// How long the answer may be used, by its `Cache-Control`, within bounds
+/// How long the response may be cached, by its `Cache-Control`, within bounds
 pub(super) fn keep(control: &str) -> Duration {
     let control = control.to_lowercase();
     let words: Vec<&str> = control.split(',').map(str::trim).collect();

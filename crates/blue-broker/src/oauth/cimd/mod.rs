@@ -1,8 +1,9 @@
-//! Clients whose id is the address of a document about them
+//! Clients whose id is the URL of a document about them
 //!
-//! Whoever asks chooses the address, and we stand next to a forge: the document is fetched only
-//! from public addresses, once resolved and then pinned, without proxy or redirect, small and
-//! quick. A row of the client is the cache; errors are never kept.
+//! An untrusted caller chooses the URL, and the broker stands in the network of a forge: the
+//! document is fetched only from public addresses, resolved once and then pinned, without proxy or
+//! redirect, with a small size limit and timeout. The client's row is the cache; errors are never
+//! cached.
 
 mod address;
 mod document;
@@ -24,10 +25,10 @@ use crate::{
     store::{AuthMethod, Client, ClientKind, StoreError, ms},
 };
 
-/// A host that cannot be reached does not lock out a client whose document was read this long ago
+/// How old a cached document may be that is still used while its host cannot be reached
 const STALE: Duration = Duration::from_hours(24);
 
-/// Why a document is not taken
+/// Why a document is not accepted
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MetadataError {
     #[error("`client_id` is no address of a client's document: {0}")]
@@ -36,11 +37,11 @@ pub(crate) enum MetadataError {
     Host(String),
     #[error("too many documents were asked for in a short time")]
     Busy,
-    // Says no more: the difference between the ways to fail would be a map of our network.
+    // Deliberately vague: the difference between the ways to fail would be a map of our network.
     #[error("the client's document could not be read")]
     Unreachable,
-    /// A public server answered, or let the time run out, and gave no document: trying again does
-    /// not help before the client's author has changed something
+    /// A public server responded without a document, or timed out: retrying does not help before
+    /// the client's author has changed something
     #[error("the client's document could not be read: {0}")]
     NotServed(String),
     #[error("the client's document is not good: {0}")]
@@ -59,7 +60,7 @@ impl From<FetchError> for MetadataError {
     }
 }
 
-/// The client that the document at `id` tells of
+/// The client that the document at `id` describes
 pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
     let url = address::target(&app.config, id)?;
     let row = app.store.client(id).await?;
@@ -85,13 +86,13 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
         Ok(fetched) => fetched,
         Err(error) => {
             tracing::info!(host, %error, "a client's document could not be read");
-            // Whoever answers something else has taken the document back.
+            // A server that responds with something else has withdrawn the document.
             let old = if error.is_answer() { None } else { old() };
             return old.ok_or_else(|| MetadataError::from(error));
         }
     };
     let claims = document::read(&app.config, id, &fetched.body)?;
-    // Links and the like are read by nothing.
+    // Links and the like are not stored: nothing reads them.
     let mut metadata = serde_json::Map::new();
     let until = now.checked_add(fetched.keep).unwrap_or(Timestamp::MAX);
     metadata.insert(UNTIL.to_owned(), ms(until).into());
@@ -111,7 +112,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Client, MetadataError> {
     Ok(client)
 }
 
-/// What a document says, if it is good
+/// Contents of a valid document
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) struct Document {
     pub(crate) name: String,
@@ -133,7 +134,7 @@ pub(crate) fn read_document(
     })
 }
 
-/// Until when the row stands for the document, in ms
+/// Key of the time until which the row stands for the document, in ms
 const UNTIL: &str = "document_good_until";
 
 fn good_until(row: &Client) -> i64 {

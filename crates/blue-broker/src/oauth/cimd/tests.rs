@@ -44,7 +44,7 @@ fn config(hosts: &str) -> Config {
     Config::read(&given, std::path::Path::new("data")).unwrap()
 }
 
-/// Gives what it was told, another answer each time
+/// Resolves to the given answers, one after the other
 #[derive(Debug)]
 struct Told {
     answers: Vec<Vec<IpAddr>>,
@@ -72,7 +72,7 @@ fn fetcher(answers: &[&[&str]], open: fn(IpAddr) -> bool) -> Fetcher {
     }
 }
 
-/// A server that says `answer` to everybody, then keeps the connection open for `hold`
+/// A server that sends `answer` to every client, then keeps the connection open for `hold`
 async fn server(answer: Vec<u8>, hold: Duration) -> (Url, Arc<AtomicUsize>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -226,7 +226,8 @@ async fn a_name_that_leads_inside_is_not_asked() {
 
 #[tokio::test]
 async fn a_name_that_changes_its_mind_is_asked_for_once() {
-    // First a good address, then the inside: what was checked is what is connected to.
+    // First a public address, then a private one: the checked address is the one that is connected
+    // to.
     let answer = http("200 OK\r\nContent-Type: application/json", "{}");
     let (url, _) = server(answer, Duration::ZERO).await;
     let told = Arc::new(Told {

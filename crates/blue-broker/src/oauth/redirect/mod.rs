@@ -1,8 +1,8 @@
-//! Where a code may be sent
+//! Redirect URIs: where a code may be sent
 //!
-//! A redirect URI is compared byte by byte; only the port of the own machine is free, because
-//! programs there listen on whatever port they get. So that equal bytes mean equal places, a URI
-//! is taken only in the one spelling that a browser would give it.
+//! They are compared byte by byte; only the port of a loopback address is free, because native apps
+//! listen on whatever port they get. So that equal bytes mean equal destinations, a URI is accepted
+//! only in the one spelling that a browser would give it.
 
 use url::{Host, Url};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Longest redirect URI
 const LONGEST: usize = 2048;
 
-/// Why a redirect URI is not taken
+/// Why a redirect URI is not accepted
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RedirectError {
     #[error("is longer than {LONGEST} characters")]
@@ -39,8 +39,8 @@ pub(crate) enum RedirectError {
     Answer(String),
 }
 
-/// What an answer adds (RFC 6749, 4.1.2; RFC 9207): twice, two readers could take different ones
-/// for the truth
+/// Parameters that a response adds (RFC 6749, 4.1.2; RFC 9207). A URI must not have them already:
+/// with two, two parsers could use different ones
 const ANSWER: &[&str] = &[
     "code",
     "state",
@@ -65,7 +65,7 @@ pub(crate) fn allowed(client: &Client, uri: &str) -> bool {
     known.into_iter().any(|known| known.same_but_port(&asked))
 }
 
-/// Whether the URI leads to the own machine of whoever sits in front of the browser
+/// Whether the URI is a loopback address
 pub(crate) fn is_loopback(uri: &str) -> bool {
     Loopback::parse(uri).is_some()
         || Url::parse(uri).is_ok_and(|url| match url.host() {
@@ -76,7 +76,7 @@ pub(crate) fn is_loopback(uri: &str) -> bool {
         })
 }
 
-/// The URI as the same client's other registrations would have it: without the port that is free
+/// The URI without a free port, so that registrations of one client that differ in it compare equal
 pub(super) fn without_free_port(uri: &str) -> String {
     match Loopback::parse(uri) {
         Some(place) => format!("http://{}{}", place.host, place.rest()),
@@ -89,7 +89,7 @@ pub(crate) fn registrable(config: &Config, uri: &str) -> Result<(), RedirectErro
     good(&config.private_schemes, &config.public_url, uri)
 }
 
-/// The same by the settings that it hangs on, while there is no [`Config`] yet
+/// Like [`registrable`], from single settings, for use before there is a [`Config`]
 pub(crate) fn good(schemes: &[String], own: &PublicUrl, uri: &str) -> Result<(), RedirectError> {
     if uri.len() > LONGEST {
         return Err(RedirectError::Long);
@@ -128,7 +128,8 @@ pub(crate) fn good(schemes: &[String], own: &PublicUrl, uri: &str) -> Result<(),
     }
 }
 
-/// What every browser reads alike: no blank, no control, no backslash, nothing beyond ASCII
+/// Whether all browsers read the text alike: no blank, control character or backslash, nothing
+/// beyond ASCII
 fn plain(uri: &str) -> bool {
     uri.bytes()
         .all(|b| b.is_ascii_graphic() && !b"\\\"<>^`{|}".contains(&b))
@@ -160,7 +161,7 @@ fn authority(uri: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// `http://` on the own machine, taken apart without a URL parser's kindness
+/// An `http://` loopback URI, split by hand, because a URL parser would correct mistakes
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Loopback<'a> {
     host: &'a str,

@@ -1,8 +1,8 @@
-//! What is erased, and that it is
+//! Forge tokens are erased with the last connection
 
 use super::*;
 
-/// Somebody with tokens, whom the grants of [`opened`] are of
+/// A user with tokens, to whom the grants of [`opened`] belong
 fn person() -> NewUser {
     NewUser {
         id: "u".to_owned(),
@@ -22,7 +22,7 @@ async fn add_person(store: &Store) {
     assert!(store.add_user(&person(), at(0)).await.unwrap());
 }
 
-/// What is there of the one person, and how much of it opens something
+/// State of the one user, and whether a token of theirs is left
 async fn left(store: &Store) -> (UserState, bool) {
     let user = store.user("u").await.unwrap().unwrap();
     let key = !user.key.sealed.is_empty() || !user.key.key_id.is_empty();
@@ -46,7 +46,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
     };
     end(first).await;
     assert_eq!(left(&store).await, KEPT, "there is another grant");
-    // Somebody is on the way to a new one.
+    // A new grant of the user is on its way: a code was issued.
     let (hash, third, pair) = (random_hash(), grant(), pair(11));
     store.put_code(&hash, &code(), at(9)).await.unwrap();
     end(second).await;
@@ -56,7 +56,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
     let person = store.user("u").await.unwrap().unwrap();
     let lease = store.lease(&person, "a", Duration::from_mins(1)).await;
     assert!(lease.unwrap().is_some());
-    // The code comes again: what it gave ends.
+    // The code is replayed: the grant that it opened is revoked.
     let again = store
         .use_code(&hash, &grant(), &pair, &event(), at(12))
         .await;
@@ -69,7 +69,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
         assert!(!late.await.unwrap(), "what the forge gives now is too late");
     }
 
-    // Whoever signs in again gets a new key.
+    // A user who signs in again gets a new data key.
     let (key, two) = (person_key(), sealed("two"));
     let gone = store.user("u").await.unwrap().unwrap();
     let back = store.signed_in(&gone, "ada", "x", Some(&key), &two, at(14));
@@ -78,7 +78,7 @@ pub(super) async fn the_last_end_erases_what_the_forge_gave(store: Store) {
     assert_eq!(again.key.sealed, key.sealed);
     assert_eq!(left(&store).await, KEPT);
 
-    // A replay of a refresh token ends the last grant, too.
+    // A replayed refresh token revokes the last grant, too.
     let (_, first) = opened(&store).await;
     let (_, second) = refresh(&store, &first.refresh, 100).await;
     refresh(&store, &second.refresh, 110).await;
@@ -109,7 +109,7 @@ pub(super) async fn two_last_ends_at_once_erase_what_the_forge_gave(store: Store
 }
 
 pub(super) async fn what_nobody_uses_any_more_is_erased_by_the_sweep(store: Store) {
-    // Somebody who signed in and never came back with the code.
+    // A user who signed in, and whose client never exchanged the code.
     add_person(&store).await;
     store
         .put_code(&random_hash(), &code(), at(0))
@@ -120,7 +120,7 @@ pub(super) async fn what_nobody_uses_any_more_is_erased_by_the_sweep(store: Stor
         assert_eq!(done, erased, "{before} {now}");
     }
     assert_eq!(left(&store).await, ERASED);
-    // Somebody whose last token ends by itself.
+    // A user whose last token expires.
     let user = store.user("u").await.unwrap().unwrap();
     let key = person_key();
     let two = sealed("two");
@@ -155,7 +155,7 @@ pub(super) async fn a_client_is_forgotten_long_after_its_last_grant(store: Store
     let read = store.client("c").await.unwrap().unwrap();
     assert_eq!(read.last_used_at, Some(at(5000)), "as its grant was");
     assert_eq!(forget(5000).await.unwrap(), 0);
-    // Registered again, it is wanted.
+    // A client that registered again is kept.
     store.client_seen("c", at(200_000)).await.unwrap();
     assert_eq!(forget(200_000).await.unwrap(), 0);
     let read = store.client("c").await.unwrap().unwrap();
@@ -177,7 +177,7 @@ fn holding(dir: &std::path::Path, bytes: &[u8]) -> Vec<String> {
     found
 }
 
-/// What is sealed for somebody, as long as it really is
+/// Random bytes, as long as sealed tokens really are
 fn noise(length: usize) -> Vec<u8> {
     let rng = SystemRng::default();
     let parts = (0..length.div_ceil(32)).flat_map(|_| rng::bytes::<32>(&rng));
@@ -188,7 +188,7 @@ fn noise(length: usize) -> Vec<u8> {
 async fn what_is_erased_is_in_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let store = sqlite(&dir).await;
-    // As an admin's command works beside a broker.
+    // Like an admin command that runs beside a broker.
     let admin = sqlite(&dir).await;
     let tokens = || UpstreamTokens {
         access: noise(300),

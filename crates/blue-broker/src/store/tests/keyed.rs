@@ -66,7 +66,7 @@ async fn plant(store: &Store) -> Planted {
     planted
 }
 
-/// Which of the tokens are good
+/// Which of the tokens are valid
 async fn good(store: &Store, planted: &Planted) -> [bool; 5] {
     let secret = store.client("c").await.unwrap().unwrap().secret.unwrap();
     [

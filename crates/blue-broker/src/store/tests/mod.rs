@@ -255,7 +255,7 @@ async fn an_authorization_leaves_each_stage_once(store: Store) {
     let denied = store.deny(asked.clone(), at(1)).await.unwrap().unwrap();
     assert_eq!(denied.stage, Stage::Denied);
 
-    // A no counts after a yes that was not used, and the yes is worth nothing then.
+    // A refusal counts after a consent that was not used, and invalidates it.
     let changed = authorization();
     store.begin(&changed, at(0)).await.unwrap();
     let later = Authorization {
@@ -353,7 +353,7 @@ async fn a_code_opens_one_grant(store: Store) {
     assert_eq!(used, ISSUED);
     let checked = store.check_access(&first.access, at(59)).await.unwrap();
     assert_eq!(checked.unwrap().grant, opened.id);
-    // Even late: what was issued must end.
+    // Even after it expired: the issued tokens must be revoked.
     let again = store
         .use_code(&hash, &grant(), &pair(1), &event(), at(70))
         .await
@@ -371,7 +371,7 @@ async fn a_code_opens_one_grant(store: Store) {
         .await
         .unwrap();
     assert_eq!(never, CodeUse::Gone);
-    // What did not happen is not told of.
+    // A change that did not happen leaves no event.
     assert_eq!(store.audit(10).await.unwrap().len(), 1);
 }
 
@@ -467,7 +467,7 @@ async fn a_lost_answer_is_forgiven_while_nothing_was_used(store: Store) {
 async fn what_was_dropped_and_comes_after_all_is_a_replay(store: Store) {
     let (_, first) = opened(&store).await;
     let (_, rightful) = refresh(&store, &first.refresh, 100).await;
-    // A thief comes first, and looks like somebody whose answer was lost.
+    // A thief comes first, and looks like a client whose response was lost.
     let (done, thief) = refresh(&store, &first.refresh, 162).await;
     assert_eq!(done, Refresh::Issued);
     let (done, _) = refresh(&store, &rightful.refresh, 170).await;
@@ -476,7 +476,7 @@ async fn what_was_dropped_and_comes_after_all_is_a_replay(store: Store) {
     assert!(open.is_none(), "the thief is out, too");
     assert_eq!(refresh(&store, &thief.refresh, 171).await.0, Refresh::Gone);
 
-    // Two pairs of one moment do not end each other.
+    // Two pairs that were issued at the same moment do not revoke each other.
     let (_, first) = opened(&store).await;
     let (_, one) = refresh(&store, &first.refresh, 100).await;
     let (_, two) = refresh(&store, &first.refresh, 160).await;
@@ -627,7 +627,7 @@ async fn revoking_ends_what_would_become_a_grant(store: Store) {
             assert_eq!(asked.is_some(), left, "{what:?}");
         }
     }
-    // One that was used is known for longer, so that its replay is noticed.
+    // A used code is kept for longer, so that its replay is noticed.
     let (opened, first, hash) = (grant(), pair(1), random_hash());
     store.put_code(&hash, &code(), at(0)).await.unwrap();
     store
@@ -642,7 +642,7 @@ async fn revoking_ends_what_would_become_a_grant(store: Store) {
     assert_eq!(again.unwrap(), CodeUse::Replayed { grant: opened.id });
 }
 
-/// However the two meet, nobody is let in afterwards
+/// In whatever order the two run, the tokens are invalid afterwards
 async fn a_code_that_is_used_while_its_person_is_revoked_opens_nothing(store: Store) {
     for _ in 0..20 {
         let (hash, grant, pair, event) = (random_hash(), grant(), pair(1), event());
@@ -710,7 +710,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         (2, Some(sealed("two")))
     );
 
-    // One who died holding the lease is followed by another.
+    // After a process died holding the lease, another takes it.
     let dead = store.lease(&user, "a", Duration::ZERO).await.unwrap();
     let lease = store.lease(&user, "b", long).await.unwrap();
     assert!(!store.extend(&dead.unwrap(), long).await.unwrap());
@@ -718,7 +718,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
     let next = store.lease(&user, "c", long).await.unwrap();
     assert!(next.is_some());
 
-    // A new sign-in wins over who holds the lease.
+    // A new sign-in wins over the holder of the lease.
     assert!(
         store
             .signed_in(&user, "ada2", "read:user", None, &sealed("three"), at(5))
@@ -742,7 +742,7 @@ async fn forge_tokens_are_changed_by_one_at_a_time(store: Store) {
         (UserState::Reconnect, None)
     );
     assert!(store.lease(&user, "c", long).await.unwrap().is_none());
-    // Tokens that come late are better than none.
+    // Tokens that arrive late are better than none.
     let late = sealed("late");
     assert!(store.refreshed(&user.id, 4, &late, at(7)).await.unwrap());
     let row = store.user(&user.id).await.unwrap().unwrap();
@@ -777,7 +777,7 @@ async fn sweeping_forgets_what_is_over(store: Store) {
         .unwrap();
     assert_eq!(store.sweep_codes(at(60)).await.unwrap(), 1);
     let (grant, last) = opened(&store).await;
-    // With it, more than are forgotten at once.
+    // With it, more than one transaction deletes.
     let more = async || -> Result<(), StoreError> {
         db::together!(&store.db, |on| {
             for _ in 0..grants::SWEPT {

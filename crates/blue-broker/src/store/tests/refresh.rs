@@ -9,9 +9,9 @@ use super::*;
 enum Step {
     /// The refresh token of the first pair gives the second pair
     Gives(i64, &'static str, &'static str),
-    /// The access token of the pair opens something
+    /// The access token of the pair is valid
     Opens(i64, &'static str),
-    /// The access token of the pair opens nothing any more
+    /// The access token of the pair is not valid any more
     Closed(i64, &'static str),
     /// The refresh token of the pair counts as stolen, and the grant is revoked
     Theft(i64, &'static str),
