@@ -126,7 +126,7 @@ impl Cx {
         self
     }
 
-    /// Tell somebody how far a call has come
+    /// Reports the progress of calls to `listener`
     #[must_use]
     pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(listener));
@@ -226,7 +226,7 @@ impl Cx {
         }
     }
 
-    /// Tell how far the call has come; nobody may be listening
+    /// Reports the progress of the call, if there is a listener
     pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         if let Some(listener) = &self.listener {
             listener(Progress {
@@ -242,7 +242,7 @@ impl Cx {
         let nothing =
             || ToolError::new(ErrorCode::Usage, "`-` reads stdin, and there is none here");
         let piped = self.piped.clone().ok_or_else(nothing)?;
-        // Whoever types takes their time; meanwhile the call can still be given up.
+        // A read from a terminal can take minutes; on its own thread, the call stays cancellable.
         let read = tokio::task::spawn_blocking(move || piped()).await;
         let read = read.unwrap_or_else(|error| Err(error.into()));
         read.map_err(|source| {
@@ -250,7 +250,7 @@ impl Cx {
         })
     }
 
-    /// The same, where it must be a text
+    /// Returns all of stdin as UTF-8 text, for `-` on the command line
     pub async fn piped_text(&self) -> Result<String, ToolError> {
         String::from_utf8(self.piped().await?).map_err(|source| {
             ToolError::new(ErrorCode::Usage, "stdin is not a text in UTF-8").with_source(source)

@@ -50,13 +50,13 @@ pub(crate) fn of_branch(name: &str) -> Result<&str, ToolError> {
     }
 }
 
-/// The same where it may be left out: an empty text is how some models do that
+/// Returns an optional branch without `refs/heads/`; an empty one, as some models send, is none
 pub(crate) fn branch_if_given(name: Option<&str>) -> Option<&str> {
     name.map(|name| without(name, "refs/heads/"))
         .filter(|name| !name.is_empty())
 }
 
-/// The same of a head, which may be `owner:branch` of a fork
+/// Returns an optional head without `refs/heads/`; it may be `owner:branch` of a fork
 pub(crate) fn head_if_given(name: Option<&str>) -> Option<String> {
     let name = name?;
     match name.split_once(':') {

@@ -92,8 +92,9 @@ fn parse_words(argv: &[OsString], env: &Env) -> Result<Cli, clap::Error> {
     }
 }
 
-/// `blue help` or `blue pr help` without `--json`, which it would take for a command: whoever prints
-/// looks for it
+/// Removes `--json` from `blue help` or `blue pr help`, where clap would take it for a command
+///
+/// The option is not lost: the printing code looks for it in the original arguments.
 fn help_alone(argv: &[OsString]) -> Option<Vec<OsString>> {
     let at = argv.iter().position(|word| word == "help")?;
     let mut here = command();
@@ -106,7 +107,7 @@ fn help_alone(argv: &[OsString]) -> Option<Vec<OsString>> {
     here.has_subcommands().then(|| without.collect())
 }
 
-/// The option that nobody knows, without its dashes
+/// Returns the name of an unknown option, without its dashes
 fn unknown_name(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -131,7 +132,7 @@ pub(crate) fn wants_json(argv: &[OsString]) -> bool {
     argv.iter()
         .skip(1)
         .take_while(|arg| *arg != "--")
-        // With a value it is a mistake of somebody who wants JSON.
+        // `--json=…` is a mistake, but its user wants JSON.
         .any(|arg| arg == "--json" || arg.as_encoded_bytes().starts_with(b"--json="))
 }
 
@@ -261,7 +262,7 @@ pub(crate) fn command() -> clap::Command {
     command_at(WIDEST)
 }
 
-/// The same for so many columns
+/// The whole tree of commands, with help wrapped at `width` columns
 pub(crate) fn command_at(width: usize) -> clap::Command {
     with_variables(styled(<Cli>::command()).term_width(width), "", width)
 }

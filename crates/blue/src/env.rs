@@ -31,7 +31,9 @@ pub(crate) struct Var {
 }
 
 impl Var {
-    /// The same in another form, which help pages leave out
+    /// Whether this is another form of a listed variable (`…_TOKEN_FILE`, lower case)
+    ///
+    /// Help pages leave those out.
     pub(crate) fn is_twin(&self) -> bool {
         self.name.ends_with("_TOKEN_FILE") || self.name.to_uppercase() != self.name
     }
@@ -334,7 +336,7 @@ impl Env {
             .collect()
     }
 
-    /// Folder of the broker's data where nobody says otherwise
+    /// Default folder of the broker's data
     pub(crate) fn broker_home(&self) -> Option<PathBuf> {
         Some(self.blue_home()?.join("broker"))
     }

@@ -137,8 +137,8 @@ pub(super) fn merge_hint(reason: MergeBlock) -> Option<&'static str> {
 
 /// What to do about a pull request whose head conflicts with its base
 ///
-/// The same wherever a conflict is met. A commit on the head does not take it away; a merge of the
-/// base does, which no tool makes and git does in a clone.
+/// Every tool that meets a conflict gives this advice. A commit on the head does not resolve it; a
+/// merge of the base does, which no tool makes and git does in a clone.
 pub(crate) fn conflict_advice(base: Option<&str>) -> String {
     let (from, base) = match base {
         Some(base) => (format!("base \"{base}\""), format!("`{base}`")),

@@ -1,7 +1,7 @@
 //! Every failure as a tool or command reports it, and all advice in one place
 //!
 //! Scripts and models branch on [`ErrorCode`]; people read the message and the hint. The message
-//! never repeats its source: whoever prints walks the chain once.
+//! never repeats its source: the code that prints it walks the chain once.
 
 mod commit;
 mod forge_code;
@@ -181,7 +181,7 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// The hint for a user of the command line, where a command does what no JSON call does
     pub typed_hint: Option<String>,
-    /// The same call may work later without anything else changing
+    /// Whether repeating the call unchanged may succeed later
     pub retryable: bool,
     /// Status of the answer of the forge that led to this, where there was one
     pub forge_status: Option<u16>,
@@ -235,8 +235,9 @@ impl ToolError {
         self
     }
 
-    /// The same for a caller whose token was lent to them: they have no other to set, and Blue is
-    /// not theirs to run
+    /// Rewrites the hints for a caller whose token comes from the broker
+    ///
+    /// Such a caller can neither set another token nor run `blue` commands on the server.
     pub(crate) fn of_lent_token(mut self) -> Self {
         if self.code == ErrorCode::Unauthorized {
             self.hint = Some(LENT_TOKEN_HINT.to_owned());
@@ -402,7 +403,7 @@ impl From<OpenError> for ToolError {
 }
 
 impl ToolError {
-    /// The same for a call of a tool, where no remote can be named
+    /// Converts the error for a tool call, whose arguments cannot name a remote
     pub(crate) fn of_call(error: OpenError, ask: &Ask) -> Self {
         if let OpenError::Noticed { notices, error } = error {
             return Self::of_call(*error, ask).with_notes(notices);

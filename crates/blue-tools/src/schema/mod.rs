@@ -1,4 +1,4 @@
-//! JSON Schemas as models see them: short, inlined, without what nobody reads
+//! JSON Schemas as models see them: short, inlined, without keywords that models ignore
 
 pub mod check;
 
@@ -135,7 +135,7 @@ fn trim(value: &mut Value, describe: bool) {
     }
 }
 
-/// Remove what a schema says and nobody reads
+/// Removes keywords that models ignore
 fn tidy(schema: &mut Map<String, Value>) {
     for key in ["title", "format", "$schema"] {
         if schema.get(key).is_some_and(Value::is_string) {

@@ -284,10 +284,10 @@ fn choose(branch: &str, demands: &Protection, no_prs: &str) -> (Workflow, String
 
 /// Why a commit to the branch itself would be, or may well be, refused
 fn shut(demands: &Protection) -> Option<&'static str> {
-    let nobody = || demands.push_whitelist.as_ref().is_some_and(Vec::is_empty);
+    let list_is_empty = || demands.push_whitelist.as_ref().is_some_and(Vec::is_empty);
     if demands.requires_pr {
         Some("takes changes by pull request only")
-    } else if demands.protected && demands.can_push.map_or_else(nobody, |can| !can) {
+    } else if demands.protected && demands.can_push.map_or_else(list_is_empty, |can| !can) {
         Some("needs no approval, but takes no push from you")
     } else if demands.partial && demands.can_push.is_none() {
         Some(if demands.protected {

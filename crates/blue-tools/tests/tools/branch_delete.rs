@@ -119,7 +119,7 @@ async fn the_default_branch_stays(cx: Cx) -> Result<()> {
         error.message,
         "branch `main` was not deleted: it is the default branch"
     );
-    // Nobody is sent to what the forge refuses, too.
+    // The hint does not suggest `force`, which the forge refuses as well.
     assert!(!error.hint.unwrap().contains("force"));
     let sha = cx.lab.head(&repo, "main").await?;
     let forced = json!({"branch": "main", "force": true, "sha": sha.as_str()});

@@ -107,7 +107,11 @@ async fn who_is_no_admin_is_told_a_part(cx: Cx) -> Result<()> {
         .await?;
     assert_eq!(answer["protected"], true);
     assert_eq!(answer["partial"], true);
-    assert_eq!(answer.get("push_whitelist"), None, "nobody may say so");
+    assert_eq!(
+        answer.get("push_whitelist"),
+        None,
+        "only admins can read it"
+    );
     assert_eq!(answer.get("merge_whitelist"), None);
     let answer = desk
         .call("branch_protection_get", json!({"branch": "new"}))

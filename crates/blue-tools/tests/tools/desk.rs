@@ -44,7 +44,7 @@ impl Desk {
         Self::with(lab, user, repo, |_| {})
     }
 
-    /// The same with other settings, such as an allowlist
+    /// Makes a desk with changed settings, such as an allowlist
     pub(crate) fn with(
         lab: &Lab,
         user: &User,
@@ -54,7 +54,7 @@ impl Desk {
         Self::at(&lab.lab.server().url, lab, user, repo, change)
     }
 
-    /// The same through something that stands before the server
+    /// Makes a desk that talks to `url`, such as a proxy in front of the server
     pub(crate) fn at(
         url: &Url,
         lab: &Lab,
@@ -110,7 +110,7 @@ impl Desk {
         Self { cx, opener, ..self }
     }
 
-    /// The same for somebody who has no token
+    /// Makes a desk whose user has no token
     pub(crate) fn without_token(lab: &Lab, repo: &Repo) -> Self {
         let desk = Self::new(lab, &repo.owner, repo);
         let path = desk.home.path().join("hosts.yaml");
@@ -169,7 +169,7 @@ impl Desk {
         self.typed_with(&self.cx, tool, words).await
     }
 
-    /// The same with another surrounding, such as a pipe
+    /// Calls a tool by the command line with another context, such as piped input
     pub(crate) async fn typed_with(
         &self,
         cx: &Cx,

@@ -626,7 +626,7 @@ async fn a_reader_is_told(cx: Cx) -> Result<()> {
 
 async fn a_user_off_the_list_is_told(cx: Cx) -> Result<()> {
     if cx.backend.is_github() {
-        return Err(Skip::new("GitHub tells nobody that he is not on the list").into());
+        return Err(Skip::new("GitHub tells no user that he is not on the list").into());
     }
     let (_, repo, number) = start(&cx).await?;
     let writer = cx.lab.user("writer").await?;

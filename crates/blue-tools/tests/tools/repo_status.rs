@@ -200,7 +200,7 @@ async fn who_may_not_push_is_sent_to_a_branch(cx: Cx) -> Result<()> {
     let desk = Desk::new(&cx, &writer, &repo);
     let answer = desk.call("repo_status", json!({})).await?;
     assert_eq!(answer["workflow"], "feature-branch");
-    // GitHub tells nobody but an admin who may push.
+    // GitHub shows the list of users that may push to admins only.
     let reason = if cx.backend.is_github() {
         "`main` is protected by a rule that this token cannot read"
     } else {
@@ -217,7 +217,7 @@ async fn who_may_not_push_is_sent_to_a_branch(cx: Cx) -> Result<()> {
     Ok(())
 }
 
-/// Nobody may push, and no approval is needed: the forge refuses what trunk would mean
+/// No user may push and no approval is needed: the forge would refuse a commit to the branch
 async fn a_branch_that_takes_no_push_is_not_committed_to(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     let rule = json!({"enable_push": false});

@@ -106,7 +106,7 @@ impl Counted {
         Ok(())
     }
 
-    /// Whoever asks, asks when the forge has made up its mind: nobody has to poll
+    /// Waits until the forge has computed mergeability, so that no request of the test is a poll
     async fn settled(&self, cx: &Cx, number: u64) -> Result<()> {
         let limit = Duration::from_secs(30);
         eventually("the forge knows that it merges", limit, async || {
@@ -199,7 +199,7 @@ async fn lists_of_their_own_and_no_blob_to_hold_against_fit_as_well(cx: Cx) -> R
     Ok(())
 }
 
-/// Somebody else changes the file between the look and the write
+/// Another client changes the file between the read and the write
 async fn what_was_read_a_moment_ago_is_held_against_what_is_there(cx: Cx) -> Result<()> {
     let (desk, repo) = desk::start(&cx).await?;
     desk.call("repo_status", json!({})).await?;

@@ -20,7 +20,10 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-#[expect(clippy::print_stdout, reason = "whoever starts it needs the address")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the process that starts it needs the address"
+)]
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1);

@@ -87,7 +87,7 @@ impl Subcommand for Call {
     }
 }
 
-/// The same, where each command learns its arguments only when it is the one that was typed
+/// All commands, with the arguments of each built on demand to keep start-up fast
 #[derive(Debug)]
 pub(crate) struct Brief(Call);
 
@@ -165,7 +165,7 @@ pub(crate) enum Stop {
     Reported(ErrorCode),
     /// All was said; this is the exit code
     Exit(u8),
-    /// The output could not be written, or nobody reads it any more
+    /// The output could not be written, for example because its reader closed the pipe
     Output(io::Error),
 }
 
@@ -195,7 +195,7 @@ fn finish(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
         .build()
         .map_err(|source| ToolError::new(ErrorCode::Io, "could not start").with_source(source))?;
     let done = runtime.block_on(work);
-    // Not waited for: a name that is being looked up for nobody any more may take many seconds.
+    // Not waited for: an abandoned DNS lookup on a blocking thread may take many seconds.
     runtime.shutdown_background();
     done
 }

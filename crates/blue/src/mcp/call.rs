@@ -18,7 +18,7 @@ use super::door;
 /// Most of a failure's text; a forge's own words can be a whole page
 const MAX_ERROR: usize = 8_000;
 
-/// Run a tool to its end, or until nobody wants the answer any more
+/// Runs a tool to its end, or until the request is cancelled
 pub(super) async fn run(
     tool: &'static dyn AnyTool,
     cx: Result<Cx, ToolError>,

@@ -58,7 +58,7 @@ impl Screen {
         }
     }
 
-    /// The same, with nothing on stderr that would be torn apart by logs
+    /// Turns the spinner off, for commands that log to stderr
     pub(crate) fn still(mut self) -> Self {
         self.moving = None;
         self
@@ -120,11 +120,11 @@ impl Screen {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// What to say where nobody can be asked
+    /// Hint for a confirmation that is needed where no prompt is possible
     pub(crate) const UNASKED: &str =
         "add `--yes`; the question is asked only on a terminal, and without `--json`";
 
-    /// Whether there is somebody who can be asked
+    /// Whether a prompt is possible: stdin and stderr are a terminal, and no JSON is wanted
     pub(crate) fn can_ask(self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -154,7 +154,7 @@ impl Screen {
         err(&labelled("warning", Style::Warn, text, self.colour_err))
     }
 
-    /// Say that somebody pressed Ctrl-C
+    /// Warns that the user interrupted the command with Ctrl-C
     pub(crate) fn interrupted(self, effect: Effect) -> io::Result<()> {
         self.warn(match effect {
             Effect::Read => "interrupted",

@@ -1,6 +1,6 @@
 //! A sign of life while a call takes its time
 //!
-//! Only on a terminal, only on stderr, and only once somebody could start to wonder.
+//! Only on a terminal, only on stderr, and only after a call has run long enough to look stuck.
 
 use std::{
     future::Future,
@@ -35,7 +35,7 @@ impl News {
         self.state().last = Some(progress);
     }
 
-    /// Read what somebody types or pipes in: nobody waits for the forge then
+    /// Runs `read`, which blocks on stdin; that time does not count as waiting for the forge
     pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
         self.state().reads = true;
         let done = read();
@@ -105,7 +105,7 @@ impl Drop for Line {
     }
 }
 
-/// How long the forge has been waited for, once somebody could wonder
+/// Returns how long the call has waited for the forge, once that reaches [`PATIENCE`]
 fn waited(started: &mut Instant, now: Instant, news: &News) -> Option<Duration> {
     if news.reads() {
         *started = now;
@@ -152,7 +152,7 @@ mod tests {
         let begin = Instant::now();
         let mut started = begin;
         let mut after = |millis| waited(&mut started, begin + Duration::from_millis(millis), &news);
-        assert_eq!(after(300), None, "nobody wonders yet");
+        assert_eq!(after(300), None, "below the threshold");
         assert_eq!(after(500), Some(Duration::from_millis(500)));
         news.while_reading(|| assert_eq!(after(9_000), None));
         assert_eq!(after(9_100), None);

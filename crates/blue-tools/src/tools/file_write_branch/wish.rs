@@ -122,7 +122,7 @@ impl Wish {
         }
     }
 
-    /// For a commit whose message nobody gave
+    /// Default commit message
     pub(super) fn title(&self) -> String {
         match &self.what {
             What::Write(_) => format!("Write {}", self.path),

@@ -29,7 +29,8 @@ impl Standing {
         for review in in_order {
             match review.state {
                 ReviewState::Commented => {}
-                // Somebody's unsent review says nothing; a request has the forge's own mark.
+                // A pending review that its author has not submitted does not count; a review
+                // request is marked `official` by the forge.
                 ReviewState::Pending if review.official != Some(true) => {}
                 _ => {
                     words.insert(&review.author, review);

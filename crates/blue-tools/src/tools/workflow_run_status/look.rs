@@ -110,7 +110,7 @@ impl Look {
         }
     }
 
-    /// For whoever waits
+    /// Progress message: what the call waits for
     pub(super) fn words(&self) -> String {
         let runs = self.runs.iter().filter(|run| ended(run.state)).count();
         let open = |c: &&Check| c.state == CheckState::Pending;
@@ -276,7 +276,7 @@ async fn runs_of(repo: &Repo, sha: &Sha) -> Result<Vec<Run>, ForgeError> {
     Ok(runs)
 }
 
-/// Required checks that nobody reported yet: CI that has not begun must not look like its end
+/// Required checks that have no status yet: CI that has not started must not look finished
 fn absent(required: &[String], checks: &Checks, globs: bool) -> Vec<Check> {
     let mut budget = glob::CallBudget::default();
     let mut is_there = |wanted: &String| {

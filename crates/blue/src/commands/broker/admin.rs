@@ -18,7 +18,7 @@ pub(super) async fn open(config: &Config) -> Result<Admin, ToolError> {
     open_plain(config).await.map_err(failed)
 }
 
-/// The same, for whoever judges the error
+/// Opens the broker's store; returns the error as it is, for callers that match on it
 pub(super) async fn open_plain(config: &Config) -> Result<Admin, AdminError> {
     let rng = Arc::new(SystemRng::default());
     Admin::open(config, Arc::new(SystemClock), rng).await
@@ -86,7 +86,7 @@ pub(super) struct Sure {
 }
 
 impl Sure {
-    /// Ask whether it is meant; without somebody to ask it needs `--yes`
+    /// Asks for confirmation; without a terminal `--yes` is required
     pub(super) fn ask(&self, cx: &Cx, deed: &str, what: &str) -> Result<(), Stop> {
         if self.yes {
             return Ok(());

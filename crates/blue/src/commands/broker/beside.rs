@@ -81,7 +81,7 @@ impl Beside {
             keep(&kept, &app).map_err(no_folder)?;
             app
         };
-        // Variables are left out: they are meant for a broker that somebody set up.
+        // Variables are ignored: they configure a broker that an admin set up.
         let given = Given {
             flags: [
                 ("public_url", public.origin()),

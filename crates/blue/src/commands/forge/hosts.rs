@@ -79,7 +79,7 @@ impl Row {
         let token = vars.token_for(server);
         Self {
             host: server.host.clone(),
-            // Which of Gitea and Forgejo it is, nobody has asked yet.
+            // Gitea or Forgejo: known only after a request to the server.
             kind: (server.family == ForgeType::GitHub).then_some("github"),
             api_url: server.api.as_ref().map(ToString::to_string),
             token: token.map(|name| format!("variable {name}")),

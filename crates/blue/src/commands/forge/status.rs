@@ -35,7 +35,7 @@ Examples:
   blue forge status
   blue -C ../other forge status --json";
 
-/// For each part; somebody waits at the terminal
+/// Timeout of each part; short, because a user waits at the terminal
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Serialize)]

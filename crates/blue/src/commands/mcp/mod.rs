@@ -98,7 +98,7 @@ pub(crate) fn run(cx: &Cx, args: &Args) -> Result<(), Stop> {
             Some(listen) => on_http(cx, args, listen, toolbox, calls).await,
         }
     });
-    // A read of stdin that nobody waits for any more must not keep the program alive.
+    // An abandoned read of stdin must not keep the process alive.
     runtime.shutdown_background();
     served
 }
@@ -157,7 +157,7 @@ async fn on_http(
 
     let stop = CancellationToken::new();
     let router = mcp::service(toolbox, move |_| Ok(calls.clone()), guard, stop.clone());
-    // As the broker does: whoever has no token must not hold connections either.
+    // As in the broker: clients without a token must not exhaust the connections.
     crate::open_files::raise_limit();
     let served = blue_broker::serve(listener, router, blue_broker::HEAD, stop.clone());
     let mut served = std::pin::pin!(served);
@@ -165,7 +165,7 @@ async fn on_http(
         () = &mut served => return Ok(()),
         () = asked.stop() => stop.cancel(),
     }
-    // Whoever keeps a connection open does not keep the program.
+    // A client that keeps its connection open does not keep the process alive.
     let _ = tokio::time::timeout(LAST, served).await;
     Ok(())
 }

@@ -24,7 +24,7 @@ fn removed(tool: &dyn AnyTool, args: &ArgMatches) -> Vec<String> {
     values.map(|v| v.to_string_lossy().into_owned()).collect()
 }
 
-/// Ask whether it is meant; without somebody to ask it needs `--yes`
+/// Asks for confirmation; without a terminal `--yes` is required
 pub(super) async fn ask(
     cx: &Cx,
     tools: &blue_tools::Cx,

@@ -99,7 +99,7 @@ pub(crate) async fn run(cx: &Cx, args: Args) -> Result<(), Stop> {
             return Err(stop);
         }
     };
-    // The first user is the admin; work is done as somebody else where there is one.
+    // The first user is the admin; another user does the work where there is one.
     let worker = ready.users.iter().find(|user| !user.admin);
     let token = worker.or(ready.users.first()).map(|user| &user.token);
     let token = token.cloned().unwrap_or_default();
@@ -144,7 +144,7 @@ async fn beside(
     Ok(Some(broker))
 }
 
-/// The same object as of `blue sandbox` and the lines for agents, with another page
+/// Report of `blue up`: the object of `blue sandbox` and the lines for agents, with its own page
 #[derive(Debug, Serialize)]
 struct Up {
     #[serde(flatten)]

@@ -28,7 +28,7 @@ impl Ids {
         Some(ours)
     }
 
-    /// Their id for an answer; none where nobody waits for it
+    /// Returns the client's id for an answer; none if the request was cancelled or already answered
     pub(super) fn answer(&mut self, ours: &RequestId) -> Option<RequestId> {
         let theirs = self.theirs.remove(ours)?;
         self.ours.remove(&theirs);
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(ids.call_off(&a), None);
         let second = ids.enter(&a).unwrap();
         assert_ne!(first, second);
-        assert_eq!(ids.answer(&first), None, "nobody waits for it");
+        assert_eq!(ids.answer(&first), None, "it was cancelled");
         assert_eq!(ids.answer(&second), Some(a.clone()));
         assert_eq!(ids.answer(&second), None);
         assert!(ids.enter(&a).is_some());

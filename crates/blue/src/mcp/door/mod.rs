@@ -22,15 +22,16 @@ pub(crate) const VERSIONS: &[ProtocolVersion] = &[
 /// Largest message that is taken; a file to write travels inside one
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// Put beside a request by whoever let it in, to end it later
+/// Cancelled when the grant that admitted this request is revoked
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Leave(pub(crate) CancellationToken);
 
-/// Ends when nobody wants the answer to a request any more, or may have it
+/// Completes when a request is cancelled or its grant is revoked
 ///
-/// A connection that is lost means that in every revision. The older ones would have it mean nothing,
-/// for clients that come back for the answer; without sessions nobody can. Over HTTP clients of the
-/// older ones may also say so in a request of its own.
+/// A lost connection cancels the request in every protocol revision. Older revisions do not count
+/// it as a cancellation, because a client may resume its session and fetch the answer; this server
+/// keeps no sessions, so no client can. Over HTTP, clients of older revisions may also send
+/// `notifications/cancelled` in a request of its own.
 pub(crate) async fn called_off(context: &RequestContext<RoleServer>) {
     let beside = context
         .extensions

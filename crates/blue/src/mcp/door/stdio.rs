@@ -163,7 +163,10 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
     }
 
-    /// Give a request an id of ours; with two of theirs nobody knows which is answered or called off
+    /// Replaces the id of a request by an internal one
+    ///
+    /// An id that is already in use is refused: neither an answer nor a cancellation could be
+    /// matched to one of the two requests.
     fn enter(
         &mut self,
         mut message: ClientJsonRpcMessage,
@@ -279,7 +282,9 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
 }
 
 impl<R> Stdio<R> {
-    /// What is written for a message: nothing for an answer that nobody waits for, or not yet
+    /// The line to write for a message
+    ///
+    /// None for the answer to a cancelled request, and while its batch is incomplete.
     fn line(&mut self, message: &mut ServerJsonRpcMessage) -> Option<String> {
         let Some(id) = answered(message) else {
             return Some(text(message));

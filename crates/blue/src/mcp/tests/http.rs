@@ -266,7 +266,7 @@ async fn what_the_newest_revision_has_not_is_said_first() {
     let mut future = modern(1, "tools/list", json!({}));
     future["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
     let version = ("MCP-Protocol-Version", "2099-01-01");
-    // Nobody knows which headers it wants.
+    // The headers that an unknown revision requires are unknown, so the version is checked first.
     for headers in [&[version][..], &[version, ("Mcp-Method", "tools/list")]] {
         let answer = post(address, headers, &future.to_string()).await;
         assert_eq!(answer.status, 400, "{headers:?}");
@@ -430,7 +430,7 @@ async fn an_older_client_may_say_that_it_wants_no_answer() {
     let message = call(1, "wait", "http-legacy").to_string();
     let stream = begin(address, &agent("mine"), &message).await;
     until("it runs", || probe::begun("http-legacy")).await;
-    // Somebody else's call of the same id is not this one.
+    // A cancellation by another client does not match a call with the same id.
     let other = agent("other");
     assert_eq!(
         post(address, &other, &cancel(1).to_string()).await.status,

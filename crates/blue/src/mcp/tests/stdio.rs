@@ -298,7 +298,7 @@ async fn progress_grows_and_comes_before_the_answer() {
     };
     assert_eq!(seen, [0.0, 1.0, 2.0], "each larger than the one before");
     assert_eq!(answer["result"]["structuredContent"]["said"], "done");
-    // Nobody asked: nothing is told.
+    // Without a progress token there are no notifications.
     let answer = wire.ask(&call(2, "progress", "")).await;
     assert_eq!(answer["result"]["structuredContent"]["said"], "done");
     wire.end().await;

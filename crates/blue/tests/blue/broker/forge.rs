@@ -38,7 +38,7 @@ pub(super) struct Notes {
     /// Whose tokens live an hour; those of others end at once
     quiet: &'static str,
     given: Mutex<Vec<Given>>,
-    /// Whose refresh token was refused, and nobody had a better one any more
+    /// Users whose refresh token was refused after its successor was lost with a killed broker
     died: Mutex<Vec<String>>,
     secrets: Mutex<Vec<String>>,
     /// How many brokers came before the one that asks
@@ -103,7 +103,7 @@ impl Forge {
         }
     }
 
-    /// Let somebody more in, with the password that everybody here has
+    /// Adds a user; the password is `<login>-password`, as for every user here
     pub(super) async fn add(&self, login: &str) {
         let user = json!({
             "username": login,
@@ -182,8 +182,8 @@ impl Forge {
         self.notes.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How often a refresh token of somebody was refused because what the forge gave last died with
-    /// a broker, so that nobody has it
+    /// How often the user's refresh token was refused because its successor was lost with a killed
+    /// broker
     pub(super) fn died(&self, login: &str) -> usize {
         let died = self.notes.died.lock().unwrap();
         died.iter().filter(|of| *of == login).count()

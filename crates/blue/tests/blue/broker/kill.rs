@@ -1,7 +1,8 @@
 //! `kill -9` at random moments, while people sign in and clients refresh
 //!
-//! What a client was answered is never lost. A forge that counts may have answered a broker that
-//! died with the answer: then that person signs in again, and nobody else notices.
+//! A response that a client received is never lost. A forge that rotates refresh tokens may have
+//! sent new ones to a broker that was killed before it stored them: then that user has to sign in
+//! again, and no other user is affected.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,7 +45,7 @@ struct World {
     forge: Forge,
     place: Place,
     stop: AtomicBool,
-    /// How often somebody had to sign in again
+    /// How often each user had to sign in again
     again: Mutex<BTreeMap<String, usize>>,
     sign_ins: AtomicUsize,
     refreshes: AtomicUsize,
@@ -77,7 +78,7 @@ fn must_sign_in((status, body): &Answer) -> bool {
     matches!(status, 400 | 401) && why.contains("sign in with the forge again")
 }
 
-/// A moment for the broker to come back, or for somebody else's turn to end
+/// Waits a moment for the broker to restart, or for another task to release its lock
 async fn breathe() {
     tokio::time::sleep(Duration::from_millis(5)).await;
 }
@@ -87,7 +88,7 @@ impl World {
     async fn sign_in(&self, client: &Client, visitor: &mut Visitor) -> Held {
         let until = Instant::now() + Duration::from_mins(2);
         loop {
-            assert!(Instant::now() < until, "nobody gets in any more");
+            assert!(Instant::now() < until, "sign-ins fail for two minutes");
             if let Ok(code) = visitor.code(&self.place, &self.forge, &client.id).await {
                 // A code that was answered is good after a kill, too; one that was used with its
                 // answer is not, and the client begins anew.
@@ -132,7 +133,7 @@ impl World {
             Ok(answer) if must_sign_in(&answer) => {
                 self.reconnect(login, client, visitor).await;
             }
-            // Somebody who died is still waited for.
+            // The lease of a killed broker has not expired yet.
             Ok((503, _)) | Err(_) => return Err(()),
             Ok(answer) => panic!("{login}: an access token was lost: {answer:?}"),
         }
@@ -145,7 +146,7 @@ impl World {
             let mut again = self.again.lock().unwrap();
             *again.entry(login.to_owned()).or_default() += 1;
         }
-        assert_ne!(login, QUIET, "nobody asked the forge for them");
+        assert_ne!(login, QUIET, "their tokens were not refreshed at the forge");
         self.sign_in(client, visitor).await;
     }
 
@@ -168,7 +169,7 @@ impl World {
         let until = Instant::now() + Duration::from_mins(1);
         for (of, before) in self.turns.iter().zip(before) {
             while of.load(Ordering::SeqCst) == before {
-                assert!(Instant::now() < until, "somebody waits for ever");
+                assert!(Instant::now() < until, "a connection makes no progress");
                 breathe().await;
             }
         }
@@ -229,7 +230,7 @@ async fn killed(kills: usize) {
         drop(running);
         world.forge.killed().await;
     }
-    // The worst is over: whoever has to sign in again does, and then everything is as before.
+    // No kills from here on: users that must sign in again do so, and then all calls work.
     let _running = world.place.start().await;
     world.stop.store(true, Ordering::SeqCst);
     for (login, client, work) in workers {
@@ -268,8 +269,8 @@ async fn killed(kills: usize) {
     for of in [&world.sign_ins, &world.refreshes, &world.calls] {
         assert!(count(of) > kills / 20);
     }
-    // Whoever was asked to sign in again had tokens that the forge gave to a broker that was killed,
-    // and each of their connections was asked at most once for them.
+    // A user has to sign in again only if the forge sent their new tokens to a broker that was
+    // killed, and each of their connections at most once for each such loss.
     let mut refusals = 0;
     let logins: BTreeSet<_> = CONNECTIONS.iter().map(|(login, _)| *login).collect();
     for login in logins {

@@ -21,7 +21,7 @@ pub(super) const REDIRECT: &str = "http://127.0.0.1:4711/callback";
 /// How many requests were begun so far
 pub(super) static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
-/// Nobody answered, or not as in a sign-in
+/// The request got no response, or one that does not belong to a sign-in
 #[derive(Debug)]
 pub(super) struct BrokenOff;
 
@@ -169,7 +169,7 @@ impl Visitor {
     }
 }
 
-/// Send it again while nobody answers, as a person does who presses reload
+/// Retries while there is no response, like a user that reloads the page
 async fn patiently(request: &reqwest::RequestBuilder) -> Outcome<reqwest::Response> {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
@@ -211,7 +211,7 @@ impl Client {
         Self::register_as(place, name, "none").await
     }
 
-    /// The same as a client that shows itself by this method
+    /// Registers a client with this `token_endpoint_auth_method`
     pub(super) async fn register_as(place: &Place, name: &str, method: &str) -> Self {
         let http = client();
         let said = serde_json::json!({

@@ -127,7 +127,7 @@ fn setup_reads_every_setting_before_it_makes_anything() {
 #[test]
 fn setup_sends_nothing_but_a_token() {
     let blue = Blue::new();
-    // Nobody listens there: it is not asked.
+    // No server listens there: no request may be sent.
     let address = [
         "--forge",
         "http://127.0.0.1:1",
@@ -181,7 +181,7 @@ fn doctor_tells_what_would_keep_people_out() {
     let (state, said) = row(&moved, "Redirect URI");
     assert_eq!(state, "failed", "{said}");
     assert!(said.contains("not registered for http://127.0.0.1:1/oauth/callback"));
-    // Somebody's web site has a page for everything.
+    // A web site that is no forge, and answers every path with 200.
     let site = site("<h1>Welcome</h1>");
     let found = doctor(&["--forge-url", &site]);
     assert_eq!(found["ok"], false, "{found}");

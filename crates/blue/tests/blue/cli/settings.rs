@@ -1,4 +1,4 @@
-//! Settings that make no sense: said plainly, with exit code 64, and nobody waits
+//! Invalid settings: a plain error message, exit code 64, and no wait for a request
 
 use std::{fs, net::TcpListener, path::Path, time::Instant};
 
@@ -9,7 +9,7 @@ use super::{Blue, Ran, detect::git};
 
 const TOKEN: &str = "GITEA_TOKEN";
 
-/// A clone of a forge that is not there; its address is one nobody listens on
+/// Makes a clone of a forge that is not running: its port is free
 fn clone(blue: &Blue) -> String {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = free.local_addr().unwrap().to_string();

@@ -234,7 +234,7 @@ fn a_wait_shows_a_sign_of_life_that_goes_away() {
         after.contains("main") && after.contains("exit 0"),
         "{text:?}"
     );
-    // Nobody looks: nothing moves.
+    // No terminal: no spinner.
     let quiet = blue
         .run(&["branch", "list", "-R", "acme/storefront"])
         .success();

@@ -41,7 +41,7 @@ pub(super) fn git(dir: &Path, args: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// The same call by JSON, as a model makes it
+/// Calls a tool with JSON arguments, as a model does
 fn by_json(running: &Running, tool: &str, args: &Value) -> Value {
     let home = tempfile::tempdir().unwrap();
     let vars = [

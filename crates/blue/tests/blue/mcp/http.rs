@@ -17,7 +17,7 @@ fn start(blue: &Blue, args: &[&str]) -> (Server, String) {
     (server, address)
 }
 
-/// The same, with all that it says at the start
+/// Starts the server; also returns the JSON object that it prints at the start
 fn start_ready(blue: &Blue, args: &[&str]) -> (Server, String, Value) {
     let mut child = blue
         .command(&[&["mcp", "--json", "--http"], args].concat())

@@ -103,7 +103,7 @@ fn code_ends_where_its_tests_begin() {
     assert_eq!(code(source), ["a", "#[cfg(test)]", "mod tests;", "c"]);
 }
 
-/// The same without comments
+/// The lines of a source file before its tests, without comments
 fn code(source: &str) -> Vec<&str> {
     before_tests(source)
         .into_iter()

@@ -76,7 +76,7 @@ fn secrets_are_compared_in_a_time_that_tells_nothing() {
         "challenge",
         "code",
     ];
-    // Rows of an admin's own settings, which nobody sends.
+    // Compares two settings of the admin; no request carries either.
     const KNOWN: &[&str] = &["&& row.secret == client.secret"];
     let mut found = Vec::new();
     for path in rust_files() {

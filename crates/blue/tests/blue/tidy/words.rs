@@ -2,7 +2,7 @@
 
 use super::{project_files, report, root};
 
-/// Folders of somebody's machine, in two halves so that this file does not find itself
+/// Folders of a developer's machine, in two halves so that this file does not find itself
 const PLACES: &[(&str, &str)] = &[
     ("/home", "/"),
     ("/Users", "/"),

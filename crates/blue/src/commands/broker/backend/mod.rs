@@ -45,7 +45,7 @@ use crate::mcp::{
 /// not told here, so this is also the longest that a forge token outlives its last grant.
 const IDLE_FORGE_TTL: Duration = Duration::from_mins(1);
 
-/// The tools, by MCP, for whoever the broker let in
+/// Serves the tools by MCP to callers that the broker authenticated
 pub(super) struct Tools {
     door: Door<Server>,
     load: Arc<Load>,

@@ -16,9 +16,9 @@ pub(crate) struct Guard {
 enum Names {
     /// This machine's own: a page from elsewhere that made its name point here is not let in
     Loopback,
-    /// Any; whoever has no token is not let in anyway
+    /// Any: a bearer token is required, so the name adds nothing
     Any,
-    /// Somebody before has looked at all of it
+    /// Not checked: the server in front, such as the broker, has checked the request
     Seen,
 }
 
@@ -47,7 +47,7 @@ impl Guard {
         }
     }
 
-    /// For those whom somebody before has let in
+    /// For requests that the server in front, such as the broker, has authenticated
     pub(crate) fn seen() -> Self {
         Self {
             names: Names::Seen,

@@ -68,7 +68,7 @@ where
     build(server, guard, none, false, stop)
 }
 
-/// The same, with sessions for clients that begin with `initialize` if wanted
+/// Like [`router`], optionally with sessions for clients that begin with `initialize`
 pub(crate) fn build<S, M>(
     server: S,
     guard: Guard,
