@@ -2,6 +2,8 @@
 
 use std::{fmt, path::Path};
 
+use subtle::ConstantTimeEq as _;
+
 /// A token or password: no `Display`, and a `Debug` that tells nothing
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -21,6 +23,15 @@ impl Secret {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Compares two values in a time that does not depend on where they differ
+///
+/// A guess of a token, password or hash must be compared this way: with `==` the response time would
+/// tell how many leading bytes of the guess are right. Values of different lengths are unequal at
+/// once, which tells the length only.
+pub fn constant_time_eq(one: impl AsRef<[u8]>, other: impl AsRef<[u8]>) -> bool {
+    one.as_ref().ct_eq(other.as_ref()).into()
 }
 
 /// The mode of a file that is not for its owner alone, where systems have modes
@@ -53,5 +64,16 @@ mod tests {
         let secret = Secret::new("hunter2\n");
         assert_eq!(format!("{secret:?}"), "****");
         assert_eq!(secret.expose(), "hunter2");
+    }
+
+    #[test]
+    fn values_are_equal_only_if_every_byte_and_the_length_are() {
+        assert!(constant_time_eq("", ""));
+        assert!(constant_time_eq("hunter2", b"hunter2"));
+        assert!(constant_time_eq([7; 32], [7; 32]));
+        for other in ["", "hunter", "hunter22", "Hunter2", "huNter2", "hunter3"] {
+            assert!(!constant_time_eq("hunter2", other), "{other}");
+            assert!(!constant_time_eq(other, "hunter2"), "{other}");
+        }
     }
 }

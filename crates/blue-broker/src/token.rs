@@ -3,7 +3,7 @@
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blue_base::secret::Secret;
+use blue_base::secret::{Secret, constant_time_eq};
 use ring::digest::{SHA256, digest};
 
 use crate::rng::{self, Rng};
@@ -114,7 +114,7 @@ impl TokenHash {
 
     /// Compare in constant time
     pub(crate) fn matches(&self, other: &Self) -> bool {
-        same(&self.0, &other.0)
+        constant_time_eq(self.0, other.0)
     }
 }
 
@@ -143,13 +143,8 @@ impl StoredHash {
 
     /// Compare in constant time
     pub(crate) fn matches(&self, other: &Self) -> bool {
-        same(&self.0, &other.0)
+        constant_time_eq(self.0, other.0)
     }
-}
-
-fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
-    let differ = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
-    std::hint::black_box(differ) == 0
 }
 
 #[cfg(test)]

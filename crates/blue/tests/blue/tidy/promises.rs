@@ -107,9 +107,17 @@ fn secrets_are_compared_in_a_time_that_tells_nothing() {
         }
     }
     report("use `TokenHash::matches`", &found);
-    let source = read(Path::new("crates/blue-broker/src/token.rs"));
-    assert!(
-        source.contains("black_box(differ) == 0"),
-        "it looks at every byte"
-    );
+    for (path, call) in [
+        ("crates/blue-base/src/secret.rs", ".ct_eq("),
+        (
+            "crates/blue-broker/src/token.rs",
+            "constant_time_eq(self.0, ",
+        ),
+        (
+            "crates/blue/src/mcp/door/http/guard.rs",
+            "constant_time_eq(secret.expose(), ",
+        ),
+    ] {
+        assert!(read(Path::new(path)).contains(call), "{path}: {call}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Who may come in over HTTP
 
 use axum::{body::Body, response::Response};
-use blue_base::secret::Secret;
+use blue_base::secret::{Secret, constant_time_eq};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts, uri::Authority};
 
 /// What is asked of a request before it is read
@@ -85,7 +85,7 @@ impl Guard {
             (None, _) => Ok(()),
             (Some(_), None) => Err(Refusal::NoToken),
             (Some(secret), Some(sent))
-                if same(secret.expose(), sent) && all(header::AUTHORIZATION) == 1 =>
+                if constant_time_eq(secret.expose(), sent) && all(header::AUTHORIZATION) == 1 =>
             {
                 Ok(())
             }
@@ -134,13 +134,6 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// Compare without telling by the time it takes how much was right
-fn same(secret: &str, sent: &str) -> bool {
-    let pairs = secret.bytes().zip(sent.bytes());
-    let wrong = pairs.fold(0, |wrong, (a, b)| wrong | (a ^ b));
-    secret.len() == sent.len() && wrong == 0
 }
 
 impl From<Refusal> for Response {
