@@ -1,4 +1,4 @@
-//! A server with everything that MCP's conformance suite looks for, behind Blue's own door
+//! A server with everything that MCP's conformance suite looks for, behind Blue's own transports
 //!
 //! Blue serves tools only; the suite wants prompts, resources and odd tools as well to find out
 //! whether the transport carries them. `mcp-fixture [ADDR]` prints its address and runs until it
@@ -6,16 +6,13 @@
 
 #![expect(deprecated, reason = "the older revisions have logging")]
 
-#[path = "../../src/mcp/door/mod.rs"]
-#[expect(dead_code, reason = "Blue uses the rest of it")]
-mod door;
 mod input;
 mod server;
 mod tools;
 
 use std::sync::Arc;
 
-use door::http::{Guard, build};
+use blue_mcp::http::{Guard, build};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
-    println!("http://{}{}", listener.local_addr()?, door::http::PATH);
+    println!("http://{}{}", listener.local_addr()?, blue_mcp::http::PATH);
     let sessions = Arc::new(LocalSessionManager::default());
     let server = server::Fixture::default();
     let stop = CancellationToken::new();

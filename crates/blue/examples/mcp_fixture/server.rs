@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use crate::{door, input::States, tools};
+use crate::{input::States, tools};
 
 /// A red pixel
 pub(crate) const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -71,7 +71,7 @@ impl ServerHandler for Fixture {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(door::VERSIONS)
+        Cow::Borrowed(blue_mcp::VERSIONS)
     }
 
     async fn list_tools(

@@ -1,4 +1,4 @@
-//! One call of a tool: its progress, its end, and being called off
+//! One call of a tool: its progress, its answer and its cancellation
 
 use std::{fmt::Write as _, pin::pin};
 
@@ -12,8 +12,6 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
-
-use super::door;
 
 /// Most of a failure's text; a forge's own words can be a whole page
 const MAX_ERROR: usize = 8_000;
@@ -57,7 +55,7 @@ pub(super) async fn run(
         // First, and also while a client is told something and does not listen: dropping the call
         // drops its requests to the forge.
         biased;
-        () = door::called_off(context) => {
+        () = blue_mcp::until_cancelled(context) => {
             return Err(ErrorData::internal_error("the call was cancelled", None));
         }
         outcome = work => outcome,

@@ -1,11 +1,10 @@
 //! The tools by the Model Context Protocol
 //!
-//! [`server`] is what a client sees of the tools; [`door`] is how it gets there, by stdio or HTTP,
-//! and knows nothing of tools. Both eras of the protocol are served side by side: requests that
+//! [`server`] is what a client sees of the tools; the crate `blue_mcp` is the transport, by stdio or
+//! HTTP, and knows nothing of tools. Both eras of the protocol are served side by side: requests that
 //! carry their version in `_meta` (2026-07-28), and connections that begin with `initialize`.
 
 mod call;
-pub(crate) mod door;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -31,7 +30,7 @@ const MAX_CALLS: usize = 64;
 pub(crate) fn service(
     tools: Toolbox,
     caller: impl Fn(&Parts) -> Result<Cx, ToolError> + Send + Sync + 'static,
-    guard: door::http::Guard,
+    guard: blue_mcp::http::Guard,
     stop: CancellationToken,
 ) -> axum::Router {
     let caller = move |parts: Option<&Parts>| caller(parts.expect("a request over HTTP has parts"));
@@ -42,5 +41,5 @@ pub(crate) fn service(
         ..LoadLimits::default()
     });
     let server = Server::new(tools, Arc::new(caller));
-    door::http::router(server, guard, stop).layer(Extension(load.user("owner")))
+    blue_mcp::http::router(server, guard, stop).layer(Extension(load.user("owner")))
 }

@@ -83,7 +83,7 @@ impl ServerHandler for Server {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(super::door::VERSIONS)
+        Cow::Borrowed(blue_mcp::VERSIONS)
     }
 
     async fn initialize(

@@ -4,6 +4,10 @@ mod bearer;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use blue_mcp::{
+    http::{self, Guard},
+    stdio,
+};
 use blue_tools::{ErrorCode, ToolError, tools};
 use clap::ValueHint;
 use serde::Serialize;
@@ -16,13 +20,7 @@ use super::{
     tools::{Limits, open},
 };
 use crate::{
-    mcp::{
-        self, Choice, Server, Toolbox,
-        door::{
-            http::{self, Guard},
-            stdio,
-        },
-    },
+    mcp::{self, Choice, Server, Toolbox},
     render::{Page, Report, Style, quoted},
 };
 use bearer::Bearer;
@@ -40,7 +38,7 @@ pub(crate) struct Args {
     /// Serve only these sets of tools: `pr` means every `pr_…`
     #[arg(long, value_name = "SET", value_delimiter = ',', value_hint = ValueHint::Other)]
     toolset: Vec<String>,
-    /// Leave out these tools or sets of tools
+    /// RevocationToken out these tools or sets of tools
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     exclude: Vec<String>,
     /// Listen on this address instead of stdin; clients must send a token

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{MODERN, call, cancel, error_of, initialize, modern, probe, request, server, until};
-use crate::mcp::door::http::{self, Guard};
+use blue_mcp::http::{self, Guard};
 
 async fn start(guard: Guard) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -13,7 +13,7 @@ use super::{
     http::{LEGACY, begin, post},
     probe, server, until,
 };
-use crate::mcp::door::http::{Guard, router};
+use blue_mcp::http::{Guard, router};
 
 const BATCH: &[(&str, &str)] = &[("MCP-Protocol-Version", "2025-03-26")];
 

@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{call, cancel, error_of, initialize, modern, probe, request, server, until};
-use crate::mcp::door::stdio;
+use blue_mcp::stdio;
 
 /// The far end of a server's stdin and stdout
 struct Wire {

@@ -74,10 +74,25 @@ const RULES: &[Rule] = &[
         not_code: LIBRARY,
     },
     Rule {
+        name: "blue-mcp",
+        not_deps: &[
+            "clap",
+            "reqwest",
+            "sqlx",
+            "blue-forge",
+            "blue-tools",
+            "blue-broker",
+            "blue-sandbox",
+            "blue",
+        ],
+        not_code: LIBRARY,
+    },
+    Rule {
         name: "blue-tools",
         not_deps: &[
             "rmcp",
             "axum",
+            "blue-mcp",
             "hyper",
             "reqwest",
             "rusqlite",
@@ -89,7 +104,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "blue-broker",
-        not_deps: &["blue-forge", "blue-tools", "blue-sandbox", "blue"],
+        not_deps: &[
+            "blue-forge",
+            "blue-mcp",
+            "blue-tools",
+            "blue-sandbox",
+            "blue",
+        ],
         not_code: LIBRARY,
     },
     Rule {
@@ -98,6 +119,7 @@ const RULES: &[Rule] = &[
             "clap",
             "rmcp",
             "blue-forge",
+            "blue-mcp",
             "blue-tools",
             "blue-broker",
             "blue",

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::http::{HeaderValue, Request, header};
+use ::http::Request;
 use async_trait::async_trait;
 use axum::{body::Body, response::Response};
 use blue_base::{
@@ -29,15 +29,16 @@ use blue_forge::{
     model::RepoId,
     open::{Ask, OpenError, Opened},
 };
+use blue_mcp::{
+    CallerId,
+    http::{Guard, McpEndpoint, keep_with},
+};
 use blue_tools::{Cx, ErrorCode, Opener, ToolError, tools};
 use running::RunningGrants;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::mcp::{
-    Choice, Server, Toolbox,
-    door::http::{Door, Guard, keep_with},
-};
+use crate::mcp::{Choice, Server, Toolbox};
 
 /// How long the forge of a user without any running call is kept open
 ///
@@ -47,7 +48,7 @@ const IDLE_FORGE_TTL: Duration = Duration::from_mins(1);
 
 /// Serves the tools by MCP to callers that the broker authenticated
 pub(super) struct Tools {
-    door: Door<Server>,
+    endpoint: McpEndpoint<Server>,
     load: Arc<Load>,
     running: RunningGrants,
     open: Open,
@@ -76,7 +77,7 @@ impl Tools {
         };
         let server = Server::new(tools, Arc::new(caller));
         Ok(Self {
-            door: Door::new(server, Guard::seen(), CancellationToken::new()),
+            endpoint: McpEndpoint::new(server, Guard::seen(), CancellationToken::new()),
             load: Load::new(LoadLimits::default()),
             running: RunningGrants::default(),
             open,
@@ -87,18 +88,15 @@ impl Tools {
 #[async_trait]
 impl Backend for Tools {
     async fn answer(&self, caller: Caller, mut request: Request<Body>) -> Response {
-        // Calls of older clients are told apart by it when one is called off.
-        if let Ok(who) = HeaderValue::try_from(format!("grant {}", caller.grant)) {
-            request.headers_mut().insert(header::AUTHORIZATION, who);
-        }
         let running = self.running.enter(&caller.grant);
         let user = self.load.user(&caller.user);
         close_idle_forges_later(&self.open);
-        let beside = request.extensions_mut();
-        beside.insert(running.leave());
-        beside.insert(user);
-        beside.insert(caller);
-        let answer = self.door.answer(request).await;
+        let extensions = request.extensions_mut();
+        extensions.insert(running.revocation());
+        extensions.insert(user);
+        extensions.insert(CallerId(caller.grant.clone()));
+        extensions.insert(caller);
+        let answer = self.endpoint.answer(request).await;
         // Reports of progress are sent while the call still runs.
         keep_with(answer, running)
     }
@@ -317,6 +315,7 @@ impl Opener for OneForge {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use ::http::header;
     use blue_base::clock::SystemClock;
 
     use super::*;

@@ -8,7 +8,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::door::Leave;
+use blue_mcp::RevocationToken;
 
 /// How long a grant that ended is remembered: longer than a request takes from the look at its token
 /// to here, which includes a refresh of the forge's token
@@ -37,8 +37,8 @@ pub(super) struct GrantRequests {
 
 impl GrantRequests {
     /// Cancels the calls of this grant when it is revoked
-    pub(super) fn leave(&self) -> Leave {
-        Leave(self.revoked.clone())
+    pub(super) fn revocation(&self) -> RevocationToken {
+        RevocationToken(self.revoked.clone())
     }
 }
 
@@ -118,8 +118,12 @@ mod tests {
         let first = grants.enter("first");
         let others: Vec<_> = (0..2_000).map(|n| grants.enter(&n.to_string())).collect();
         grants.end("first");
-        assert!(first.leave().0.is_cancelled());
-        assert!(others.iter().all(|other| !other.leave().0.is_cancelled()));
+        assert!(first.revocation().0.is_cancelled());
+        assert!(
+            others
+                .iter()
+                .all(|other| !other.revocation().0.is_cancelled())
+        );
     }
 
     #[test]
@@ -143,7 +147,7 @@ mod tests {
         grants.end("g");
         let after = grants.enter("g");
         drop(before);
-        assert!(after.leave().0.is_cancelled());
+        assert!(after.revocation().0.is_cancelled());
         assert_eq!(grants.rows().running.len(), 1, "the row of the later one");
         let later = Instant::now() + ENDED_TTL + Duration::from_secs(1);
         grants.rows().forget_old(later);

@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_millis(1500);
 const LAST: Duration = Duration::from_secs(1);
 
 /// Serve until the input ends or `stop` says so; no call is left behind
-pub(crate) async fn serve<S: ServerHandler>(
+pub async fn serve<S: ServerHandler>(
     server: S,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,

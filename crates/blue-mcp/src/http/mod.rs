@@ -4,7 +4,7 @@ mod body;
 mod guard;
 mod running;
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -27,9 +27,9 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use guard::Guard;
+pub use guard::Guard;
 use running::Register;
-pub(crate) use running::Running;
+pub use running::Running;
 
 use body::BodyError;
 
@@ -39,7 +39,7 @@ use super::{
 };
 
 /// Where the one address is
-pub(crate) const PATH: &str = "/mcp";
+pub const PATH: &str = "/mcp";
 const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -60,7 +60,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 type Bytes = axum::body::Bytes;
 
 /// Answers at [`PATH`]; `stop` ends what is still being answered
-pub(crate) fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Router
+pub fn router<S>(server: S, guard: Guard, stop: CancellationToken) -> Router
 where
     S: ServerHandler + Clone,
 {
@@ -69,7 +69,7 @@ where
 }
 
 /// Like [`router`], optionally with sessions for clients that begin with `initialize`
-pub(crate) fn build<S, M>(
+pub fn build<S, M>(
     server: S,
     guard: Guard,
     sessions: Arc<M>,
@@ -80,7 +80,7 @@ where
     S: ServerHandler + Clone,
     M: SessionManager,
 {
-    let door = Arc::new(Door::with_sessions(
+    let door = Arc::new(McpEndpoint::with_sessions(
         server,
         guard,
         sessions,
@@ -97,7 +97,7 @@ where
 }
 
 /// Answers every request that it is given, wherever that was sent to
-pub(crate) struct Door<S, M = NeverSessionManager> {
+pub struct McpEndpoint<S, M = NeverSessionManager> {
     guard: Guard,
     /// Calls of older clients, which say it when they no longer want an answer
     running: Register,
@@ -105,14 +105,22 @@ pub(crate) struct Door<S, M = NeverSessionManager> {
     inner: StreamableHttpService<S, M>,
 }
 
-impl<S: ServerHandler + Clone> Door<S> {
-    pub(crate) fn new(server: S, guard: Guard, stop: CancellationToken) -> Self {
+impl<S, M> fmt::Debug for McpEndpoint<S, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpEndpoint")
+            .field("guard", &self.guard)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S: ServerHandler + Clone> McpEndpoint<S> {
+    pub fn new(server: S, guard: Guard, stop: CancellationToken) -> Self {
         let none = Arc::new(NeverSessionManager::default());
         Self::with_sessions(server, guard, none, false, stop)
     }
 }
 
-impl<S: ServerHandler + Clone, M: SessionManager> Door<S, M> {
+impl<S: ServerHandler + Clone, M: SessionManager> McpEndpoint<S, M> {
     fn with_sessions(
         server: S,
         guard: Guard,
@@ -137,8 +145,8 @@ impl<S: ServerHandler + Clone, M: SessionManager> Door<S, M> {
     }
 }
 
-impl<S: ServerHandler, M: SessionManager> Door<S, M> {
-    pub(crate) async fn answer(&self, request: Request) -> Response {
+impl<S: ServerHandler, M: SessionManager> McpEndpoint<S, M> {
+    pub async fn answer(&self, request: Request) -> Response {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.guard.check(&parts) {
             return refusal.into();
@@ -204,14 +212,14 @@ impl<S: ServerHandler, M: SessionManager> Door<S, M> {
     fn watch(&self, parts: &mut Parts, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
-                let running = self.running.enter(&parts.headers, &request.id);
+                let running = self.running.enter(&parts, &request.id);
                 parts.extensions.insert(running);
             }
             JsonRpcMessage::Notification(told) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &told.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.running.call_off(&parts.headers, id);
+                    self.running.cancel(&parts, id);
                 }
             }
             _ => {}
@@ -348,7 +356,7 @@ fn not_served(headers: &HeaderMap, message: &Value) -> Option<(StatusCode, Error
 }
 
 /// Keeps something until the answer is sent, or given up
-pub(crate) fn keep_with(answer: Response, kept: impl Send + 'static) -> Response {
+pub fn keep_with(answer: Response, kept: impl Send + 'static) -> Response {
     // A whole answer is sent whatever becomes of the rest, and is not counted any more.
     if answer.body().size_hint().exact().is_some() {
         return answer;

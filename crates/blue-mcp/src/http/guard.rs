@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts, uri:
 
 /// What is asked of a request before it is read
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub struct Guard {
     names: Names,
     bearer: Option<Secret>,
 }
@@ -34,13 +34,13 @@ pub(super) enum Refusal {
 
 impl Guard {
     /// For this machine alone
-    pub(crate) fn loopback(bearer: Option<Secret>) -> Self {
+    pub fn loopback(bearer: Option<Secret>) -> Self {
         let names = Names::Loopback;
         Self { names, bearer }
     }
 
     /// For everybody who has the token
-    pub(crate) fn public(bearer: Secret) -> Self {
+    pub fn public(bearer: Secret) -> Self {
         Self {
             names: Names::Any,
             bearer: Some(bearer),
@@ -48,7 +48,7 @@ impl Guard {
     }
 
     /// For requests that the server in front, such as the broker, has authenticated
-    pub(crate) fn seen() -> Self {
+    pub fn seen() -> Self {
         Self {
             names: Names::Seen,
             bearer: None,
