@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Serve only these sets of tools: `pr` means every `pr_…`
     #[arg(long, value_name = "SET", value_delimiter = ',', value_hint = ValueHint::Other)]
     toolset: Vec<String>,
-    /// RevocationToken out these tools or sets of tools
+    /// Leave out these tools or sets of tools
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_hint = ValueHint::Other)]
     exclude: Vec<String>,
     /// Listen on this address instead of stdin; clients must send a token

@@ -114,7 +114,7 @@ fn secrets_are_compared_in_a_time_that_tells_nothing() {
             "constant_time_eq(self.0, ",
         ),
         (
-            "crates/blue/src/mcp/door/http/guard.rs",
+            "crates/blue-mcp/src/http/guard.rs",
             "constant_time_eq(secret.expose(), ",
         ),
     ] {
