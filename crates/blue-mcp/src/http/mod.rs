@@ -212,14 +212,14 @@ impl<S: ServerHandler, M: SessionManager> McpEndpoint<S, M> {
     fn watch(&self, parts: &mut Parts, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
-                let running = self.running.enter(&parts, &request.id);
+                let running = self.running.enter(parts, &request.id);
                 parts.extensions.insert(running);
             }
             JsonRpcMessage::Notification(told) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &told.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.running.cancel(&parts, id);
+                    self.running.cancel(parts, id);
                 }
             }
             _ => {}
